@@ -1,0 +1,63 @@
+PYTHON ?= python3
+MACFM_DATA ?= ../shared/data
+export MACFM_DATA
+
+TORCH := torch==2.13.0
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help venv impute test test-slow test-gpu test-data lint format clean distclean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "macfm needs Python 3.11 or newer, got: $$($(PYTHON) --version 2>&1)."; \
+	    echo "Name another one: make PYTHON=python3.12 ..."; exit 1; } >&2
+	$(PYTHON) -m venv .venv
+
+# torch comes first and by its exact version: its build (CPU or CUDA) is then
+# settled before anything else asks for it.
+.venv/.core: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) $(TORCH)
+	$(PIP) -e .
+	@touch $@
+
+.venv/.dev: .venv/.core
+	$(PIP) -e ".[dev]"
+	@touch $@
+
+venv: .venv/.dev ## create .venv with macfm and the tools to work on it
+
+impute: .venv/.core ## complete the example table into output/completed.csv
+	$(BIN)/python examples/impute_table.py
+
+test: lint ## what CI runs: lint, then the quick tests
+	$(BIN)/python -m pytest -q
+
+test-slow: .venv/.dev ## the tests that train for longer
+	$(BIN)/python -m pytest -q -m "slow and not gpu and not data" --timeout=1800
+
+test-gpu: .venv/.dev ## the tests that need a CUDA device
+	$(BIN)/python -m pytest -q -m "gpu and not data" --timeout=1800
+
+test-data: .venv/.dev ## the tests on the tables in MACFM_DATA
+	$(BIN)/python -m pytest -q -m "data and not gpu" --timeout=1800
+
+lint: .venv/.dev ## check style and formatting, change nothing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: .venv/.dev ## apply the safe fixes and the formatting
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove outputs and caches, keep .venv
+	rm -rf output build dist .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
+	find src tests examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf src/*.egg-info
+
+distclean: clean ## remove .venv as well
+	rm -rf .venv

@@ -1,0 +1,674 @@
+"""MACFMImputer: the scikit-learn contract around `table` and `flow`."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_is_fitted,
+    validate_data,
+)
+from torch import Tensor
+
+from macfm._progress import training_progress
+from macfm._settings import Settings, resolve
+from macfm.flow import (
+    RowBatch,
+    aggregate,
+    as_records,
+    conditional_mean,
+    make_network,
+    row_batches,
+    row_keys,
+    train,
+    trajectories,
+)
+from macfm.table import (
+    Encoded,
+    Table,
+    TableEncoder,
+    TableSchema,
+    append_flags,
+    as_table,
+    check_columns,
+)
+
+
+class MACFMImputer(TransformerMixin, BaseEstimator):
+    """Fill the holes of a table by mask-aware conditional flow matching.
+
+    Takes a pandas or polars DataFrame with numbers, text, booleans, categories and
+    dates, or a float array, and gives back the same kind of table with its missing
+    cells filled. Observed cells are copied, never altered.
+
+    Parameters
+    ----------
+    preset : {"default", "paper"}, default="default"
+        Where every parameter left at None takes its value. ``"paper"`` is the published
+        method: a plain MLP that does not see the masks, stopped on the training
+        objective, the mean of 50 Heun trajectories of 10 steps.
+    method : {"mean", "sample"}, default=None
+        How `transform` fills a cell. ``"mean"``: the conditional mean from one
+        evaluation of the network; ``"sample"``: `n_trials` trajectories, aggregated.
+    aggregate : {"mean", "median"}, default=None
+        Center of the trajectories for numeric columns: the mean for the least squared
+        error, the median for the least absolute error. Categories always take the
+        highest averaged probability.
+    n_trials : int, default=None
+        Trajectories a row with ``method="sample"``.
+    categorical : list of column names, default=None
+        Columns to treat as categories although their type is numeric.
+    ordinal : dict of column name to list, default=None
+        Columns whose categories have an order, lowest first.
+    bounds : dict of column name to (low, high), or "observed", default=None
+        Limits of filled values; None leaves a side open, ``"observed"`` takes the range
+        seen in `fit`, for one column or for all.
+    numeric_transform : {"standard", "quantile", "auto"} or dict, default="standard"
+        Scale of numeric columns inside the model, for all columns or by name.
+        ``"quantile"`` maps to normal scores, ``"auto"`` does so for heavy tails only.
+        On the quantile scale ``method="mean"`` gives a central value close to the
+        median, not the mean.
+    impute : list of column names, default=None
+        Columns to fill; the others inform but keep their holes. None fills all.
+    ignore : list of column names, default=None
+        Columns that neither inform nor are filled, such as identifiers.
+    empty_columns : {"keep", "error"}, default="keep"
+        What to do with a column without any observed value: keep it empty with a
+        warning, or raise an error.
+    handle_unknown : {"ignore", "warn", "error"}, default="ignore"
+        What `transform` does with a category that `fit` did not see. The cell is kept
+        as it is and does not inform; this only says how loudly.
+    add_indicator : bool, default=False
+        Append a column that says where a value was missing, for each column that had
+        holes in `fit`.
+    backbone : {"mlp", "transformer"}, default=None
+        The velocity network: an MLP over the row or attention between columns.
+    d_model, n_blocks : int, default=None
+        Width and depth of the network.
+    n_heads : int, default=None
+        Attention heads of the transformer.
+    dropout : float, default=None
+        Share of hidden units dropped in training.
+    mask_input : bool, default=None
+        Whether the network is shown the masks.
+    residual : bool, default=None
+        Residual blocks in the MLP instead of a plain stack.
+    precondition : bool, default=None
+        Whether input and output of the network are scaled to unit variance at every t.
+    schedule : {"linear", "power", "cosine"}, default=None
+        s(t) of the path.
+    gamma : float, default=None
+        Exponent of the power schedule, in [1, 3].
+    velocity_space : {"t", "s"}, default=None
+        Whether the network predicts dx/dt or dx/ds.
+    time_law : "uniform" or (a, b), default=None
+        Law of the training times, uniform or Beta(a, b).
+    share_t0 : float, default=None
+        Share of training rows held at t = 0, where the conditional mean is read.
+    hide_rate : (low, high), default=None
+        Range from which each training row draws the share of its cells to hide.
+    lambda_stab, lambda_cons : float, default=None
+        Weights of the stability and the consistency term.
+    eta_cons : float, default=None
+        Size of the perturbation in the consistency term.
+    sigma_in : float, default=None
+        Input noise on observed numeric values in training.
+    batch_size : int, default=None
+        Rows a training step.
+    max_steps : int, default=None
+        Most training steps.
+    max_seconds : float, default=None
+        Most seconds of training; results then depend on the machine's speed.
+    learning_rate, weight_decay : float, default=None
+        Settings of AdamW.
+    warmup_steps : int, default=None
+        Steps over which the learning rate rises.
+    decay_share : float, default=None
+        Share of the steps over which it falls to 0 at the end.
+    ema_decay : float, default=None
+        Decay of the weight average that is kept.
+    clip_norm : float, default=None
+        Largest gradient norm.
+    stopping : {"validation", "objective", "none"}, default=None
+        What must stop improving for training to end: the error on hidden cells of
+        held-out rows, the training objective, or nothing (all of `max_steps`).
+    patience : int, default=None
+        Evaluations without improvement that end the constant phase of training.
+    evaluate_every : int, default=None
+        Steps between evaluations.
+    validation_share : float, default=None
+        Share of rows held out with ``stopping="validation"``.
+    solver : {"euler", "heun"}, default=None
+        Solver of the trajectories.
+    n_steps : int, default=None
+        Its number of steps.
+    grid : {"uniform", "schedule", "beta"}, default=None
+        Where the steps lie: evenly in t, evenly in s, or denser near the data.
+    grid_beta : float, default=None
+        Concentration of the ``"beta"`` grid.
+    transform_batch_size : int, default=4096
+        Rows the network evaluates at a time; bounds memory, never changes a value.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to compute; ``"auto"`` takes a GPU if there is one.
+    verbose : bool, default=True
+        Show a progress bar when a terminal is attached.
+    random_state : int, RandomState or None, default=None
+        Seed of everything random. With an int, `fit` and `transform` give the same
+        table again on the same CPU, whatever the batch size, the order of the rows
+        and the number of threads.
+
+    Attributes
+    ----------
+    schema_ : TableSchema
+        The columns as they were understood: kinds, categories, bounds.
+    encoder_ : TableEncoder
+        The table's translation to numbers and back.
+    network_ : torch.nn.Module or None
+        The trained velocity network, on the CPU; None if nothing varied.
+    history_ : pandas.DataFrame
+        One row an evaluation: step, loss and its terms, validation error, learning
+        rate, seconds.
+    n_steps_ : int
+        Training steps taken.
+    n_iter_ : int
+        The same, under scikit-learn's name.
+    n_features_in_ : int
+        Columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, if all are strings.
+
+    Notes
+    -----
+    The method is Impute-MACFM. Noise belongs to a row's content, not to its place, so
+    a row is filled with the same draws in any company; rows with the same content are
+    told apart by their order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from macfm import MACFMImputer
+    >>> df = pd.DataFrame({
+    ...     "height": [1.62, 1.80, None, 1.75, 1.68, 1.90, 1.71, None],
+    ...     "team": ["red", "blue", "red", None, "red", "blue", "red", "blue"],
+    ... })
+    >>> completed = MACFMImputer(random_state=0, max_steps=50).fit_transform(df)
+    >>> int(completed.isna().sum().sum())
+    0
+    >>> bool((completed["height"][:2] == df["height"][:2]).all())
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        preset: str = "default",
+        method: str | None = None,
+        aggregate: str | None = None,
+        n_trials: int | None = None,
+        categorical: Sequence[Any] | None = None,
+        ordinal: Mapping[Any, Sequence[Any]] | None = None,
+        bounds: Mapping[Any, Any] | str | None = None,
+        numeric_transform: str | Mapping[Any, str] = "standard",
+        impute: Sequence[Any] | None = None,
+        ignore: Sequence[Any] | None = None,
+        empty_columns: str = "keep",
+        handle_unknown: str = "ignore",
+        add_indicator: bool = False,
+        backbone: str | None = None,
+        d_model: int | None = None,
+        n_blocks: int | None = None,
+        n_heads: int | None = None,
+        dropout: float | None = None,
+        mask_input: bool | None = None,
+        residual: bool | None = None,
+        precondition: bool | None = None,
+        schedule: str | None = None,
+        gamma: float | None = None,
+        velocity_space: str | None = None,
+        time_law: str | tuple[float, float] | None = None,
+        share_t0: float | None = None,
+        hide_rate: tuple[float, float] | None = None,
+        lambda_stab: float | None = None,
+        lambda_cons: float | None = None,
+        eta_cons: float | None = None,
+        sigma_in: float | None = None,
+        batch_size: int | None = None,
+        max_steps: int | None = None,
+        max_seconds: float | None = None,
+        learning_rate: float | None = None,
+        weight_decay: float | None = None,
+        warmup_steps: int | None = None,
+        decay_share: float | None = None,
+        ema_decay: float | None = None,
+        clip_norm: float | None = None,
+        stopping: str | None = None,
+        patience: int | None = None,
+        evaluate_every: int | None = None,
+        validation_share: float | None = None,
+        solver: str | None = None,
+        n_steps: int | None = None,
+        grid: str | None = None,
+        grid_beta: float | None = None,
+        transform_batch_size: int = 4096,
+        device: str = "auto",
+        verbose: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.preset = preset
+        self.method = method
+        self.aggregate = aggregate
+        self.n_trials = n_trials
+        self.categorical = categorical
+        self.ordinal = ordinal
+        self.bounds = bounds
+        self.numeric_transform = numeric_transform
+        self.impute = impute
+        self.ignore = ignore
+        self.empty_columns = empty_columns
+        self.handle_unknown = handle_unknown
+        self.add_indicator = add_indicator
+        self.backbone = backbone
+        self.d_model = d_model
+        self.n_blocks = n_blocks
+        self.n_heads = n_heads
+        self.dropout = dropout
+        self.mask_input = mask_input
+        self.residual = residual
+        self.precondition = precondition
+        self.schedule = schedule
+        self.gamma = gamma
+        self.velocity_space = velocity_space
+        self.time_law = time_law
+        self.share_t0 = share_t0
+        self.hide_rate = hide_rate
+        self.lambda_stab = lambda_stab
+        self.lambda_cons = lambda_cons
+        self.eta_cons = eta_cons
+        self.sigma_in = sigma_in
+        self.batch_size = batch_size
+        self.max_steps = max_steps
+        self.max_seconds = max_seconds
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.warmup_steps = warmup_steps
+        self.decay_share = decay_share
+        self.ema_decay = ema_decay
+        self.clip_norm = clip_norm
+        self.stopping = stopping
+        self.patience = patience
+        self.evaluate_every = evaluate_every
+        self.validation_share = validation_share
+        self.solver = solver
+        self.n_steps = n_steps
+        self.grid = grid
+        self.grid_beta = grid_beta
+        self.transform_batch_size = transform_batch_size
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> MACFMImputer:
+        """Learn how the columns of a table depend on each other.
+
+        Parameters
+        ----------
+        X : DataFrame (pandas or polars) or array of shape (n_samples, n_features)
+            The table; missing cells are NaN, None, NA, NaT or null.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        MACFMImputer
+            The imputer itself.
+        """
+        settings = resolve(self.get_params(deep=False))
+        device = _resolve_device(self.device)
+        table = self._read(X, reset=True)
+        if table.n_rows == 0:
+            raise ValueError("the table has 0 rows; at least 1 is needed to fit")
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.schema_ = TableSchema.infer(
+            table,
+            categorical=self.categorical,
+            ordinal=self.ordinal,
+            bounds=self.bounds,
+            numeric_transform=self.numeric_transform,
+            impute=self.impute,
+            ignore=self.ignore,
+        )
+        self._report_empty_columns()
+        self.encoder_ = TableEncoder.fit(table, self.schema_)
+        self.indicator_features_ = np.flatnonzero(~table.observed.all(axis=0))
+        self._train(self.encoder_.encode(table), settings=settings, device=device)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Fill the missing cells of a table with the columns of `fit`.
+
+        Parameters
+        ----------
+        X : DataFrame (pandas or polars) or array of shape (n_samples, n_features)
+            The table to complete; it may hold rows `fit` did not see.
+
+        Returns
+        -------
+        DataFrame or ndarray
+            A completed copy: same type, index, columns and dtypes.
+        """
+        check_is_fitted(self)
+        settings = resolve(self.get_params(deep=False))
+        table = self._read(X, reset=False)
+
+        def fill(encoded: Encoded) -> np.ndarray:
+            if settings.method == "mean":
+                return self._conditional_mean(encoded, settings=settings)
+            return self._center_of_trajectories(encoded, settings=settings)
+
+        encoded = self.encoder_.encode(table)
+        return self._complete(table, self._fill_incomplete(encoded, fill))
+
+    def sample(self, X: Any, n_draws: int = 20) -> list[Any]:
+        """Draw several plausible completed tables.
+
+        Each draw fills every hole with one value from its predicted distribution given
+        what was observed in the row; the spread over draws says how sure a value is.
+
+        Parameters
+        ----------
+        X : DataFrame (pandas or polars) or array of shape (n_samples, n_features)
+            The table to complete.
+        n_draws : int, default=20
+            Number of tables. The first draws are the same however many are asked for.
+
+        Returns
+        -------
+        list of DataFrame or ndarray
+            `n_draws` completed copies.
+        """
+        check_is_fitted(self)
+        if isinstance(n_draws, bool) or not isinstance(n_draws, int) or n_draws < 1:
+            raise ValueError(
+                f"n_draws must be an integer of at least 1, got n_draws={n_draws!r}"
+            )
+        settings = resolve(self.get_params(deep=False))
+        table = self._read(X, reset=False)
+        encoded = self.encoder_.encode(table)
+
+        def fill(incomplete: Encoded) -> np.ndarray:
+            draws = list(self._trajectories(incomplete, range(n_draws), settings))
+            return np.concatenate([draw.cpu().numpy() for draw in draws], axis=1)
+
+        x = self._fill_incomplete(encoded, fill, n_draws=n_draws)
+        return [self._complete(table, draw) for draw in x]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the column names of what `transform` gives back.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Names for the columns of an array; those of `fit` must be repeated exactly.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        if not self.add_indicator:
+            return names
+        added = [f"missingindicator_{names[j]}" for j in self.indicator_features_]
+        return np.concatenate([names, np.asarray(added, dtype=object)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def n_iter_(self) -> int:
+        """Training steps taken."""
+        return max(self.n_steps_, 1)
+
+    def _read(self, X: Any, *, reset: bool) -> Table:
+        """Check a native table against scikit-learn's contract and wrap it."""
+        if hasattr(X, "columns") and hasattr(X, "dtypes"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            table = as_table(X)
+        else:
+            # Infinities are left to the table, which names their column.
+            X = validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=(np.float64, np.float32),
+                ensure_all_finite=False,
+                ensure_min_samples=1 if reset else 0,
+            )
+            table = as_table(X, columns=None if reset else self.schema_.names)
+        if not reset:
+            check_columns(self.schema_, table)
+            self._report_unknown(table)
+        return table
+
+    def _report_empty_columns(self) -> None:
+        """Warn of columns without a value, or refuse them."""
+        empty = [c.name for c in self.schema_.columns if c.kind == "empty"]
+        if not empty:
+            return
+        message = f"no value was observed in {_columns(empty)}"
+        if self.empty_columns == "error":
+            raise ValueError(
+                f"{message}; drop them, list them in ignore=[...] or use "
+                f"empty_columns='keep'"
+            )
+        warnings.warn(f"{message}; they stay empty", UserWarning, stacklevel=3)
+
+    def _report_unknown(self, table: Table) -> None:
+        """Say which categories were not seen in `fit`, as loudly as asked."""
+        if self.handle_unknown == "ignore":
+            return
+        unseen = self.encoder_.unseen(table)
+        if not unseen:
+            return
+        found = "; ".join(f"{name!r}: {values[:5]}" for name, values in unseen.items())
+        message = f"categories that fit did not see in {found}"
+        if self.handle_unknown == "error":
+            raise ValueError(f"{message}; fit again or use handle_unknown='ignore'")
+        warnings.warn(
+            f"{message}; they are kept and do not inform", UserWarning, stacklevel=4
+        )
+
+    def _train(
+        self, encoded: Encoded, *, settings: Settings, device: torch.device
+    ) -> None:
+        """Train the network on encoded rows and set what training leaves behind."""
+        self.network_ = None
+        self.n_steps_ = 0
+        self.history_ = pd.DataFrame()
+        useful = encoded.observed.any(axis=1)
+        if not useful.any():
+            return
+        group = torch.from_numpy(self.encoder_.group)
+        with _reproducible(self.seed_, device):
+            network = make_network(
+                settings.network,
+                group=group,
+                schedule=settings.schedule,
+                space=settings.space,
+            ).to(device)
+            with training_progress(verbose=self.verbose) as show:
+                result = train(
+                    network,
+                    torch.from_numpy(encoded.x[useful]).to(device),
+                    torch.from_numpy(encoded.observed[useful]).to(device),
+                    group=group.to(device),
+                    is_num=torch.from_numpy(self.encoder_.is_num).to(device),
+                    schedule=settings.schedule,
+                    space=settings.space,
+                    time_law=settings.time_law,
+                    config=settings.train,
+                    loss_config=settings.loss,
+                    generator=torch.Generator(device).manual_seed(self.seed_),
+                    on_evaluation=show,
+                )
+        # Kept on the CPU, so that a model fitted on a GPU loads without one.
+        self.network_ = network.cpu()
+        self.n_steps_ = result.n_steps
+        self.history_ = pd.DataFrame(as_records(result.history))
+        if result.interrupted:
+            warnings.warn(
+                f"training was interrupted after {result.n_steps} of at most "
+                f"{settings.train.max_steps} steps; the best weights so far (step "
+                f"{result.best_step}) are kept",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _fill_incomplete(
+        self,
+        encoded: Encoded,
+        fill: Callable[[Encoded], np.ndarray],
+        *,
+        n_draws: int | None = None,
+    ) -> np.ndarray:
+        """Let `fill` see only rows with holes, and put its results in their place.
+
+        Returns ``x`` of shape ``(n, d)``, or ``(n_draws, n, d)``.
+        """
+        shape = encoded.x.shape if n_draws is None else (n_draws, *encoded.x.shape)
+        x = np.broadcast_to(encoded.x, shape).copy()
+        rows = np.flatnonzero(~encoded.observed.all(axis=1))
+        if len(rows) and self.network_ is not None:
+            incomplete = Encoded(x=encoded.x[rows], observed=encoded.observed[rows])
+            x[..., rows, :] = fill(incomplete)
+        return x
+
+    def _conditional_mean(self, encoded: Encoded, *, settings: Settings) -> np.ndarray:
+        """Return E[X | observed] for encoded rows, shape (n, d)."""
+        filled = []
+        with self._inference(encoded) as (network, batches):
+            for batch in batches:
+                mean = conditional_mean(
+                    network,
+                    batch,
+                    schedule=settings.schedule,
+                    space=settings.space,
+                    seed=self.seed_,
+                )
+                filled.append(mean[: batch.n_rows].cpu().numpy())
+        return np.concatenate(filled)
+
+    def _center_of_trajectories(
+        self, encoded: Encoded, *, settings: Settings
+    ) -> np.ndarray:
+        """Return the aggregate of `n_trials` trajectories a row, shape (n, d)."""
+        is_num = torch.from_numpy(self.encoder_.is_num)
+        draws = self._trajectories(encoded, range(settings.n_trials), settings)
+        centers = [
+            aggregate(x, is_num=is_num.to(x.device), center=settings.aggregate)
+            for x in draws
+        ]
+        return np.concatenate([center.cpu().numpy() for center in centers])
+
+    def _trajectories(
+        self, encoded: Encoded, draws: range, settings: Settings
+    ) -> Iterator[Tensor]:
+        """Yield ``(n_draws, n_batch, d)`` for one batch of rows after the other."""
+        with self._inference(encoded) as (network, batches):
+            for batch in batches:
+                # As many draws at a time as fit beside the rows.
+                n_beside = max(self.transform_batch_size // len(batch.x), 1)
+                yield torch.cat(
+                    [
+                        trajectories(
+                            network,
+                            batch,
+                            schedule=settings.schedule,
+                            space=settings.space,
+                            config=settings.solver,
+                            seed=self.seed_,
+                            draws=draws[start : start + n_beside],
+                        )[:, : batch.n_rows]
+                        for start in range(0, len(draws), n_beside)
+                    ]
+                )
+
+    @contextmanager
+    def _inference(
+        self, encoded: Encoded
+    ) -> Iterator[tuple[torch.nn.Module, Iterator[RowBatch]]]:
+        """Give the network and the rows in batches, on the device, without gradients."""
+        device = _resolve_device(self.device)
+        network = copy.deepcopy(self.network_).to(device).eval()
+        keys = row_keys(encoded.x, encoded.observed)
+        batches = row_batches(
+            *(
+                torch.from_numpy(array).to(device)
+                for array in (encoded.x, encoded.observed, keys)
+            ),
+            batch_size=self.transform_batch_size,
+        )
+        with _reproducible(self.seed_, device), torch.no_grad():
+            yield network, batches
+
+    def _complete(self, table: Table, x: np.ndarray) -> Any:
+        """Write filled cells into a copy of the table, with indicators if asked."""
+        completed = self.encoder_.complete(table, x)
+        if not self.add_indicator:
+            return completed
+        missing = {
+            f"missingindicator_{table.columns[j]}": ~table.observed[:, j]
+            for j in self.indicator_features_
+        }
+        return append_flags(completed, missing)
+
+
+def _columns(names: Sequence[Any]) -> str:
+    """Name one or several columns in a sentence."""
+    word = "column" if len(names) == 1 else "columns"
+    return f"{word} {', '.join(map(repr, names))}"
+
+
+def _resolve_device(device: str) -> torch.device:
+    """Turn the user's word for a device into one that is there."""
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError(
+            f"device={device!r} was asked for, but torch finds no CUDA device; use "
+            f"device='auto' or device='cpu'"
+        )
+    return torch.device(device)
+
+
+@contextmanager
+def _reproducible(seed: int, device: torch.device) -> Iterator[None]:
+    """Seed torch for layers and dropout, and put everything back afterwards.
+
+    Elementwise functions on the CPU cut their work by the number of threads, and the
+    last bits of a cut that is no multiple of the vector length differ. Powers of two
+    always give whole vectors, so others are rounded down to one.
+    """
+    n_threads = torch.get_num_threads()
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        torch.set_num_threads(1 << (n_threads.bit_length() - 1))
+        try:
+            yield
+        finally:
+            torch.set_num_threads(n_threads)

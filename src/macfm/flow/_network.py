@@ -1,0 +1,307 @@
+"""Velocity networks: ``v_t = net(x_t, t, m_cond, m_tgt)``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from macfm.flow._path import Space, to_space
+from macfm.flow._schedule import Schedule
+
+_N_FREQUENCIES = 32
+# CPU matrix products of other widths give last bits that depend on the thread count,
+# and so do the gradients of a normalisation's scale and shift: neither occurs below.
+_WIDTH_STEP = 16
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The shape of the velocity network."""
+
+    backbone: Literal["mlp", "transformer"]
+    """MLP over the whole row, or attention between its columns."""
+    d_model: int
+    """Width of the hidden layers or tokens."""
+    n_blocks: int
+    """Number of blocks between input projection and velocity head."""
+    n_heads: int
+    """Attention heads of the transformer; the MLP does not read it."""
+    dropout: float
+    """Share of hidden units dropped in training."""
+    mask_input: bool
+    """Whether the network is shown the masks."""
+    residual: bool
+    """Pre-normalised residual blocks in the MLP instead of a plain stack."""
+    precondition: bool
+    """Whether to wrap the network in `Preconditioned`."""
+
+
+def _padded(width: int) -> int:
+    """Round a width up to a multiple of `_WIDTH_STEP`."""
+    return -(-width // _WIDTH_STEP) * _WIDTH_STEP
+
+
+class TimeEncoding(nn.Module):
+    """Sinusoids of t and a small MLP: ``(n, 1) -> (n, d_model)``."""
+
+    frequencies: Tensor
+
+    def __init__(self, *, d_model: int) -> None:
+        super().__init__()
+        exponents = torch.linspace(0, 1, _N_FREQUENCIES)
+        self.register_buffer("frequencies", 1000.0**exponents)
+        self.mlp = nn.Sequential(
+            nn.Linear(2 * _N_FREQUENCIES, d_model),
+            nn.SiLU(),
+            nn.Linear(d_model, d_model),
+        )
+
+    def forward(self, t: Tensor) -> Tensor:
+        """Encode times."""
+        angle = t * self.frequencies
+        return self.mlp(torch.cat([torch.sin(angle), torch.cos(angle)], dim=1))
+
+
+class ResidualBlock(nn.Module):
+    """h + W₂ dropout(SiLU(W₁ norm(h)))."""
+
+    def __init__(self, *, d_model: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model, elementwise_affine=False)
+        self.up = nn.Linear(d_model, d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.down = nn.Linear(d_model, d_model)
+
+    def forward(self, h: Tensor) -> Tensor:
+        """Apply the block to ``(n, d_model)``."""
+        return h + self.down(self.dropout(F.silu(self.up(self.norm(h)))))
+
+
+class MLPVelocity(nn.Module):
+    """The paper's compact MLP; residual blocks and mask input are our additions.
+
+    Notes
+    -----
+    ``c_t = MLP(sinusoids(t))`` is added to the projected input, SiLU blocks follow, a
+    two-layer head gives the velocity. With ``mask_input=False, residual=False,
+    dropout=0`` it is the network of the paper.
+
+    Shape
+    -----
+    ``x_t, m_cond, m_tgt`` are ``(n, d)``, ``t`` is ``(n, 1)``; the result is ``(n, d)``.
+    """
+
+    def __init__(
+        self,
+        *,
+        d: int,
+        d_model: int,
+        n_blocks: int,
+        dropout: float,
+        mask_input: bool,
+        residual: bool,
+    ) -> None:
+        super().__init__()
+        self.mask_input = mask_input
+        self.d = d
+        self.d_in = _padded(3 * d if mask_input else d)
+        self.project = nn.Linear(self.d_in, d_model)
+        self.time = TimeEncoding(d_model=d_model)
+        blocks: list[nn.Module] = []
+        for _ in range(n_blocks):
+            if residual:
+                blocks.append(ResidualBlock(d_model=d_model, dropout=dropout))
+            else:
+                blocks += [
+                    nn.Linear(d_model, d_model),
+                    nn.SiLU(),
+                    nn.Dropout(dropout),
+                ]
+        if residual:
+            blocks.append(nn.LayerNorm(d_model, elementwise_affine=False))
+        self.blocks = nn.Sequential(*blocks)
+        self.head = nn.Sequential(
+            nn.Linear(d_model, d_model), nn.SiLU(), nn.Linear(d_model, _padded(d))
+        )
+
+    def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor, m_tgt: Tensor) -> Tensor:
+        """Predict the velocity at ``x_t``."""
+        if self.mask_input:
+            # NOTE[DIFF]: the paper's network sees x_t and t alone and cannot tell a
+            # conditioning value from a half-transported one.
+            x_t = torch.cat([x_t, m_cond.to(x_t.dtype), m_tgt.to(x_t.dtype)], dim=1)
+        x_t = F.pad(x_t, (0, self.d_in - x_t.shape[1]))
+        h = self.blocks(self.project(x_t) + self.time(t))
+        return self.head(h)[:, : self.d]
+
+
+class TransformerBlock(nn.Module):
+    """Attention and SwiGLU, both modulated by the time (AdaLN-Zero)."""
+
+    def __init__(self, *, d_model: int, n_heads: int, dropout: float) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.dropout = nn.Dropout(dropout)
+        self.norm_1 = nn.LayerNorm(d_model, elementwise_affine=False)
+        self.norm_2 = nn.LayerNorm(d_model, elementwise_affine=False)
+        self.qkv = nn.Linear(d_model, 3 * d_model)
+        self.out = nn.Linear(d_model, d_model)
+        d_hidden = 2 * d_model
+        self.gate = nn.Linear(d_model, 2 * d_hidden)
+        self.down = nn.Linear(d_hidden, d_model)
+        self.modulation = nn.Linear(d_model, 6 * d_model)
+        nn.init.zeros_(self.modulation.weight)
+        nn.init.zeros_(self.modulation.bias)
+
+    def forward(self, h: Tensor, c_t: Tensor) -> Tensor:
+        """Mix tokens ``(n, n_tokens, d_model)`` under the time code ``(n, d_model)``."""
+        modulation = self.modulation(F.silu(c_t)).unsqueeze(1)
+        shift_1, scale_1, gate_1, shift_2, scale_2, gate_2 = modulation.chunk(6, dim=-1)
+        attended = self._attend(self.norm_1(h) * (1 + scale_1) + shift_1)
+        h = h + gate_1 * self.dropout(attended)
+        value, gate = self.gate(self.norm_2(h) * (1 + scale_2) + shift_2).chunk(2, -1)
+        return h + gate_2 * self.down(self.dropout(F.silu(gate) * value))
+
+    def _attend(self, h: Tensor) -> Tensor:
+        n, n_tokens, d_model = h.shape
+        heads = (
+            self.qkv(h).view(n, n_tokens, 3, self.n_heads, -1).permute(2, 0, 3, 1, 4)
+        )
+        mixed = F.scaled_dot_product_attention(heads[0], heads[1], heads[2])
+        return self.out(mixed.transpose(1, 2).reshape(n, n_tokens, d_model))
+
+
+class TransformerVelocity(nn.Module):
+    """One token a column, AdaLN-Zero conditioning, a zero-initialised head.
+
+    The coordinates of one column (``group``) make one token, and each coordinate reads
+    its velocity from the token of its column.
+
+    Shape
+    -----
+    ``x_t, m_cond, m_tgt`` are ``(n, d)``, ``t`` is ``(n, 1)``; the result is ``(n, d)``.
+    """
+
+    group: Tensor
+    member: Tensor
+
+    def __init__(
+        self,
+        *,
+        group: Tensor,
+        d_model: int,
+        n_blocks: int,
+        n_heads: int,
+        dropout: float,
+        mask_input: bool,
+    ) -> None:
+        super().__init__()
+        if d_model % n_heads:
+            raise ValueError(
+                f"d_model must be a multiple of n_heads, got d_model={d_model} and "
+                f"n_heads={n_heads}"
+            )
+        d, n_tokens = len(group), int(group.max()) + 1
+        self.mask_input = mask_input
+        self.register_buffer("group", group)
+        self.register_buffer("member", F.one_hot(group, n_tokens).T.float())
+        self.embed = nn.Parameter(torch.randn(d, d_model) / math.sqrt(d_model))
+        self.column = nn.Parameter(torch.randn(n_tokens, d_model) / math.sqrt(d_model))
+        n_states = 2 if mask_input else 0
+        self.state = nn.Parameter(torch.randn(n_states, d_model) / math.sqrt(d_model))
+        self.time = TimeEncoding(d_model=d_model)
+        self.blocks = nn.ModuleList(
+            TransformerBlock(d_model=d_model, n_heads=n_heads, dropout=dropout)
+            for _ in range(n_blocks)
+        )
+        self.norm = nn.LayerNorm(d_model, elementwise_affine=False)
+        self.head_weight = nn.Parameter(torch.zeros(d, d_model))
+        self.head_bias = nn.Parameter(torch.zeros(d))
+
+    def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor, m_tgt: Tensor) -> Tensor:
+        """Predict the velocity at ``x_t``."""
+        h = (x_t.unsqueeze(1) * self.member) @ self.embed + self.column
+        if self.mask_input:
+            first = self.member.argmax(dim=1)  # masks agree within a column
+            h = h + m_cond[:, first, None] * self.state[0]
+            h = h + m_tgt[:, first, None] * self.state[1]
+        c_t = self.time(t)
+        for block in self.blocks:
+            h = block(h, c_t)
+        return (self.norm(h)[:, self.group] * self.head_weight).sum(-1) + self.head_bias
+
+
+class Preconditioned(nn.Module):
+    """Scale a network's input and output so that both have unit variance at every t.
+
+    With q = s² + (1 − s)² and X, ε of unit variance, the best linear guess of
+    X − ε from x_t is (2s − 1) x_t / q and its residual has variance 1/q, so the network
+    gives F and
+
+        dx/ds = ((2s − 1) x_t + √q F) / q
+
+    on targets; elsewhere F itself. Noisy coordinates enter as s x_t / q, their best
+    linear guess of X: at t = 0 the noise does not enter at all, and the end point of
+    the path is F, the conditional mean, whatever the noise.
+    """
+
+    # NOTE[DIFF]: the paper's network predicts the velocity directly.
+
+    def __init__(self, network: nn.Module, *, schedule: Schedule, space: Space) -> None:
+        super().__init__()
+        self.network = network
+        self.schedule = schedule
+        self.space = space
+
+    def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor, m_tgt: Tensor) -> Tensor:
+        """Predict the velocity at ``x_t``, shape ``(n, d)``."""
+        s_t, ds_t = self.schedule(t)
+        q = s_t**2 + (1 - s_t) ** 2
+        f = self.network(torch.where(m_tgt, s_t / q * x_t, x_t), t, m_cond, m_tgt)
+        v_s = torch.where(m_tgt, ((2 * s_t - 1) * x_t + q.sqrt() * f) / q, f)
+        return to_space(v_s, ds_t, space=self.space)
+
+
+def make_network(
+    config: NetworkConfig, *, group: Tensor, schedule: Schedule, space: Space
+) -> nn.Module:
+    """Build the velocity network for coordinates of the given columns.
+
+    Parameters
+    ----------
+    config : NetworkConfig
+        Its shape.
+    group : Tensor of int64, shape (d,)
+        Column of each coordinate.
+    schedule : Schedule
+        Read by the preconditioning.
+    space : {"t", "s"}
+        The space of the predicted velocity.
+    """
+    network: nn.Module
+    if config.backbone == "mlp":
+        network = MLPVelocity(
+            d=len(group),
+            d_model=config.d_model,
+            n_blocks=config.n_blocks,
+            dropout=config.dropout,
+            mask_input=config.mask_input,
+            residual=config.residual,
+        )
+    else:
+        network = TransformerVelocity(
+            group=group,
+            d_model=config.d_model,
+            n_blocks=config.n_blocks,
+            n_heads=config.n_heads,
+            dropout=config.dropout,
+            mask_input=config.mask_input,
+        )
+    if config.precondition:
+        network = Preconditioned(network, schedule=schedule, space=space)
+    return network

@@ -1,0 +1,159 @@
+"""Filling missing coordinates: one evaluation for the mean, trajectories for draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from macfm.flow._masks import Masks, inference_masks
+from macfm.flow._noise import keyed_normal
+from macfm.flow._path import Space, end_point
+from macfm.flow._schedule import Schedule
+from macfm.flow._solver import SolverConfig, integrate
+
+_ROW_STEP = 64
+
+
+@dataclass(frozen=True)
+class RowBatch:
+    """Rows to fill, on the network's device."""
+
+    n_rows: int
+    """How many of them are asked for; the rest is padding."""
+    x: Tensor
+    """Encoded values, 0 where not observed, shape ``(n, d)``."""
+    observed: Tensor
+    """True where the table holds a value, shape ``(n, d)``."""
+    keys: Tensor
+    """One key a row for its noise, shape ``(n,)``."""
+
+
+def conditional_mean(
+    network: nn.Module,
+    batch: RowBatch,
+    *,
+    schedule: Schedule,
+    space: Space,
+    seed: int,
+) -> Tensor:
+    """Return E[X | observed] from one evaluation of the network at t = 0.
+
+    Parameters
+    ----------
+    network : nn.Module
+        A trained velocity network.
+    batch : RowBatch
+        The rows.
+    schedule, space
+        As in training. A network that speaks dx/dt needs s'(0) > 0.
+    seed : int
+        Seeds the noise the network is started from (a preconditioned network does not
+        see it).
+
+    Returns
+    -------
+    Tensor, shape (n, d)
+    """
+    masks = inference_masks(batch.observed)
+    x_0 = _start(batch, masks=masks, seed=seed, draw=0)
+    t = torch.zeros(len(x_0), 1, dtype=x_0.dtype, device=x_0.device)
+    s_t, ds_t = schedule(t)
+    v_t = network(x_0, t, masks.cond, masks.tgt)
+    v_s = v_t / ds_t if space == "t" else v_t
+    return torch.where(masks.tgt, end_point(x_0, v_s, s_t), batch.x)
+
+
+def trajectories(
+    network: nn.Module,
+    batch: RowBatch,
+    *,
+    schedule: Schedule,
+    space: Space,
+    config: SolverConfig,
+    seed: int,
+    draws: Sequence[int],
+) -> Tensor:
+    """Carry noise to data with the observed coordinates held (alg:inference).
+
+    Parameters are those of `conditional_mean`, with the solver's settings in `config`
+    and the numbers of the draws, each of which selects its own noise.
+
+    Returns
+    -------
+    Tensor, shape (n_draws, n, d)
+        Observed coordinates are those of ``batch.x``, exactly.
+    """
+    masks = inference_masks(batch.observed)
+    x_0 = torch.cat([_start(batch, masks=masks, seed=seed, draw=i) for i in draws])
+    x_keep = batch.x.repeat(len(draws), 1)
+    m_keep = masks.cond.repeat(len(draws), 1)
+    m_tgt = masks.tgt.repeat(len(draws), 1)
+
+    def velocity(x: Tensor, t: float) -> Tensor:
+        times = torch.full((len(x), 1), t, dtype=x.dtype, device=x.device)
+        return network(x, times, m_keep, m_tgt)
+
+    def project(x: Tensor) -> Tensor:
+        return torch.where(m_keep, x_keep, x)
+
+    x_1 = integrate(
+        velocity, x_0, config=config, schedule=schedule, space=space, project=project
+    )
+    return x_1.view(len(draws), *batch.x.shape)
+
+
+def aggregate(
+    draws: Tensor, *, is_num: Tensor, center: Literal["mean", "median"]
+) -> Tensor:
+    """Reduce trajectories to one value a coordinate.
+
+    Parameters
+    ----------
+    draws : Tensor, shape (n_trials, n, d)
+        Trajectories of the same rows.
+    is_num : Tensor of bool, shape (d,)
+        Numeric coordinates take the `center`. The others are category codes, whose
+        mean is the averaged category probability.
+    center : {"mean", "median"}
+        The mean has the least squared error, the median the least absolute error.
+
+    Returns
+    -------
+    Tensor, shape (n, d)
+    """
+    mean = draws.mean(dim=0)
+    if center == "mean":
+        return mean
+    # quantile averages the two middle draws; torch.median would take the lower one
+    return torch.where(is_num, draws.quantile(0.5, dim=0), mean)
+
+
+def row_batches(
+    x: Tensor, observed: Tensor, keys: Tensor, *, batch_size: int
+) -> Iterator[RowBatch]:
+    """Cut rows into batches, each padded with its own rows to a multiple of 64.
+
+    Small matrix products take other code paths than large ones, with other last bits;
+    padded, a row's result does not depend on how many rows came with it. ``n_rows`` says
+    how many results to keep.
+    """
+    for start in range(0, len(x), batch_size):
+        stop = min(start + batch_size, len(x))
+        n_padded = -(-(stop - start) // _ROW_STEP) * _ROW_STEP
+        index = torch.arange(n_padded) % (stop - start) + start
+        yield RowBatch(
+            n_rows=stop - start,
+            x=x[index],
+            observed=observed[index],
+            keys=keys[index],
+        )
+
+
+def _start(batch: RowBatch, *, masks: Masks, seed: int, draw: int) -> Tensor:
+    """Return noise on the targets and the observed values elsewhere."""
+    eps = keyed_normal(batch.keys, seed=seed, draw=draw, d=batch.x.shape[1])
+    return torch.where(masks.tgt, eps.to(batch.x.dtype), batch.x)

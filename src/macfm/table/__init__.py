@@ -1,0 +1,23 @@
+"""Tables with holes ⇄ encoded matrices.
+
+``as_table`` wraps a native table, ``TableSchema.infer`` decides what its columns are,
+``TableEncoder`` turns it into numbers and writes imputed numbers back.
+"""
+
+from ._encoder import Encoded, TableEncoder
+from ._flags import append_flags
+from ._infer import ONE_HOT_LIMIT
+from ._io import Table, as_table
+from ._schema import ColumnSchema, TableSchema, check_columns
+
+__all__ = [
+    "ONE_HOT_LIMIT",
+    "ColumnSchema",
+    "Encoded",
+    "Table",
+    "TableEncoder",
+    "TableSchema",
+    "append_flags",
+    "as_table",
+    "check_columns",
+]

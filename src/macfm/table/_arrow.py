@@ -1,0 +1,143 @@
+"""Arrow-backed pandas columns ⇄ canonical numpy; pyarrow is there if they are."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+import pandas as pd
+
+from ._column import TIME_FAMILIES, ColumnData, unsupported
+
+__all__ = ["read_arrow", "write_arrow"]
+
+
+def read_arrow(
+    name: Hashable,
+    array: pd.api.extensions.ExtensionArray,
+    dtype: str,
+    observed: np.ndarray,
+) -> ColumnData:
+    """Read an Arrow-backed column; ``observed`` has shape (n_rows,)."""
+    import pyarrow as pa
+
+    chunks = array.__arrow_array__()
+    kind = chunks.type
+    if pa.types.is_dictionary(kind):
+        chunks = chunks.cast(kind.value_type)
+        kind = kind.value_type
+    data = {"name": name, "dtype": dtype, "observed": observed}
+    if pa.types.is_null(kind):
+        nothing = np.zeros(len(observed), dtype=object)
+        return ColumnData(family="unknown", values=nothing, **data)
+    if _is_string(kind):
+        cells = np.empty(len(observed), dtype=object)
+        cells[:] = chunks.to_pylist()
+        return ColumnData(family="string", values=cells, **data)
+    if pa.types.is_boolean(kind):
+        flags = chunks.fill_null(False).to_numpy()
+        return ColumnData(family="boolean", values=flags, **data)
+    if pa.types.is_floating(kind):
+        values = chunks.cast(pa.float64()).fill_null(np.nan).to_numpy()
+        float_type = np.dtype(kind.to_pandas_dtype())
+        return ColumnData(family="float", values=values, float_type=float_type, **data)
+    if pa.types.is_integer(kind):
+        info = np.iinfo(kind.to_pandas_dtype())
+        wide = np.uint64 if pa.types.is_uint64(kind) else np.int64
+        values = chunks.fill_null(0).to_numpy().astype(wide)
+        limits = (int(info.min), int(info.max))
+        return ColumnData(family="integer", values=values, limits=limits, **data)
+    time = _time_type(kind)
+    if time is None:
+        raise unsupported(name, f"values of type {dtype}")
+    physical, bits = _physical(kind)
+    ticks = chunks.cast(physical).cast(pa.int64()).fill_null(0).to_numpy()
+    limits = (-(2 ** (bits - 1)) + 1, 2 ** (bits - 1) - 1)
+    return ColumnData(values=ticks, limits=limits, **time, **data)
+
+
+def write_arrow(
+    array: pd.api.extensions.ExtensionArray,
+    data: ColumnData,
+    rows: np.ndarray,
+    values: np.ndarray,
+) -> pd.api.extensions.ExtensionArray:
+    """Return a copy of the column with canonical ``values`` in ``rows``."""
+    import pyarrow as pa
+
+    chunks = array.__arrow_array__()
+    kind = chunks.type
+    if pa.types.is_dictionary(kind):
+        whole = _write_dictionary(chunks, data, rows, values)
+        return pd.arrays.ArrowExtensionArray(pa.chunked_array([whole]))
+    new = _native(values, kind, data)
+    index = np.arange(len(array))
+    index[rows] = len(array) + np.arange(len(rows))
+    both = pa.chunked_array([*chunks.chunks, new], type=kind)
+    return pd.arrays.ArrowExtensionArray(both.take(pa.array(index)))
+
+
+def _native(values: np.ndarray, kind: object, data: ColumnData) -> object:
+    """Canonical values as an Arrow array of type ``kind``."""
+    import pyarrow as pa
+
+    if data.family in TIME_FAMILIES:
+        physical, _ = _physical(kind)
+        ticks = pa.array(values.astype(np.int64), type=pa.int64())
+        return ticks.cast(physical).cast(kind)
+    if pa.types.is_floating(kind):
+        return pa.array(values.astype(kind.to_pandas_dtype()), type=kind)
+    return pa.array(values.tolist(), type=kind)
+
+
+def _write_dictionary(
+    chunks: object, data: ColumnData, rows: np.ndarray, values: np.ndarray
+) -> object:
+    """Fill a dictionary column, with new entries at the end of its dictionary."""
+    import pyarrow as pa
+
+    kind = chunks.type
+    whole = chunks.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.chunk(0)
+    entries = whole.dictionary
+    new = _native(values, kind.value_type, data)
+    known = {entry: code for code, entry in enumerate(entries.to_pylist())}
+    added = [entry for entry in dict.fromkeys(new.to_pylist()) if entry not in known]
+    known |= {entry: len(entries) + i for i, entry in enumerate(added)}
+    codes = whole.indices.cast(pa.int64()).fill_null(0).to_numpy().copy()
+    holes = whole.indices.is_null().to_numpy(zero_copy_only=False).copy()
+    codes[rows] = [known[entry] for entry in new.to_pylist()]
+    holes[rows] = False
+    dictionary = pa.concat_arrays([entries, pa.array(added, type=entries.type)])
+    indices = pa.array(codes, type=pa.int64(), mask=holes).cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=kind.ordered)
+
+
+def _is_string(kind: object) -> bool:
+    import pyarrow as pa
+
+    view = getattr(pa.types, "is_string_view", lambda kind: False)
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or view(kind)
+
+
+def _time_type(kind: object) -> dict | None:
+    """Family, unit and zone of a temporal Arrow type, None for any other."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        return {"family": "datetime", "unit": kind.unit, "tz": kind.tz}
+    if pa.types.is_date32(kind):
+        return {"family": "datetime", "unit": "D"}
+    if pa.types.is_date64(kind):
+        return {"family": "datetime", "unit": "ms"}
+    if pa.types.is_duration(kind):
+        return {"family": "timedelta", "unit": kind.unit}
+    return None
+
+
+def _physical(kind: object) -> tuple[object, int]:
+    """Return the integer type under a temporal Arrow type and its width."""
+    import pyarrow as pa
+
+    return (pa.int32(), 32) if pa.types.is_date32(kind) else (pa.int64(), 64)

@@ -1,0 +1,281 @@
+"""Tables ⇄ encoded matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ._categories import (
+    BinaryCodec,
+    BitsCodec,
+    OneHotCodec,
+    OrdinalCodec,
+    unseen_values,
+    values_for,
+)
+from ._column import TIME_FAMILIES, ColumnData, object_limits
+from ._io import Table
+from ._numbers import NumberCodec
+from ._schema import ColumnSchema, TableSchema, check_columns
+
+__all__ = ["Encoded", "TableEncoder"]
+
+Codec = NumberCodec | OrdinalCodec | BinaryCodec | OneHotCodec | BitsCodec
+
+_COMPARABLE = {"float": "number", "integer": "number"}
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """An encoded table.
+
+    Attributes
+    ----------
+    x : ndarray of float32 of shape (n_rows, d)
+        Finite everywhere; 0.0 in unobserved coordinates.
+    observed : ndarray of bool of shape (n_rows, d)
+        True where x says something about the row.
+    """
+
+    x: np.ndarray
+    observed: np.ndarray
+
+
+class TableEncoder:
+    """Statistics of the observed cells of fit, and the maps they give.
+
+    Attributes
+    ----------
+    schema : TableSchema
+        The columns.
+    d : int
+        Number of coordinates.
+    is_num : ndarray of bool of shape (d,)
+        True for numbers, ranks and times, False for categories.
+    group : ndarray of int64 of shape (d,)
+        Position of the coordinate's column among the modelled ones.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from macfm.table import TableEncoder, TableSchema, as_table
+    >>> frame = pd.DataFrame({"age": [30.0, 50.0, None], "sex": ["f", None, "m"]})
+    >>> table = as_table(frame)
+    >>> encoder = TableEncoder.fit(table, TableSchema.infer(table))
+    >>> encoded = encoder.encode(table)
+    >>> encoded.x
+    array([[-1., -1.],
+           [ 1.,  0.],
+           [ 0.,  1.]], dtype=float32)
+    >>> filled = encoder.complete(table, encoded.x)
+    >>> filled["age"].tolist()
+    [30.0, 50.0, 40.0]
+    """
+
+    def __init__(self, schema: TableSchema, codecs: list[Codec]) -> None:
+        self.schema = schema
+        self._codecs = codecs
+        widths = [column.width for column in schema.modelled]
+        is_num = [column.encoding == "scalar" for column in schema.modelled]
+        self.d = sum(widths)
+        self.is_num = np.repeat(np.array(is_num, dtype=bool), widths)
+        self.group = np.repeat(np.arange(len(widths), dtype=np.int64), widths)
+
+    @classmethod
+    def fit(cls, table: Table, schema: TableSchema) -> TableEncoder:
+        """Take statistics from the observed cells of a table."""
+        check_columns(schema, table)
+        codecs = []
+        for j, column in enumerate(schema.columns):
+            if column.width:
+                data = _checked(column, table.column(j))
+                codecs.append(_codec_type(column).fit(column, data))
+        return cls(schema, codecs)
+
+    def encode(self, table: Table) -> Encoded:
+        """Encode each row by itself.
+
+        A category not seen in fit leaves its coordinates unobserved.
+        """
+        check_columns(self.schema, table)
+        x = np.zeros((table.n_rows, self.d), dtype=np.float32)
+        observed = np.zeros((table.n_rows, self.d), dtype=bool)
+        for j, _, codec, place in self._modelled():
+            data = _checked(codec.column, table.column(j))
+            x[:, place], known = codec.encode(data)
+            observed[:, place] = known[:, None]
+        return Encoded(x, observed)
+
+    def complete(self, table: Table, x: np.ndarray) -> Any:
+        """Return a native copy in which missing cells are decoded from x.
+
+        Observed cells are copied, never decoded; columns with ``impute=False`` stay
+        as they are.
+
+        Parameters
+        ----------
+        table : Table
+            The table with holes.
+        x : ndarray of shape (n_rows, d)
+            Encoded values; only those of missing cells are read.
+        """
+        check_columns(self.schema, table)
+        x = self._checked_x(x, table.n_rows)
+        by_position = {j: (codec, place) for j, _, codec, place in self._modelled()}
+        cells = {}
+        for j, column in enumerate(self.schema.columns):
+            rows = np.flatnonzero(~table.observed[:, j])
+            if not column.impute or not len(rows):
+                continue
+            target = _adopt(column, _checked(column, table.column(j)))
+            if j in by_position:
+                codec, place = by_position[j]
+                values = _decode(codec, x[rows, place], target)
+            else:
+                values = values_for(column.categories, target)[np.zeros_like(rows)]
+            cells[j] = (rows, values, target)
+        return table.write(cells)
+
+    def category_probabilities(self, x: np.ndarray, name: Hashable) -> np.ndarray:
+        """Probabilities of the categories of one column.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n, d)
+            Encoded values.
+        name : hashable
+            A boolean or categorical column.
+
+        Returns
+        -------
+        ndarray of shape (n, n_categories)
+            In the order of the column's ``categories``; rows sum to 1.
+        """
+        x = self._checked_x(x, len(x))
+        for _, column, codec, place in self._modelled():
+            if column.name == name:
+                if isinstance(codec, (NumberCodec, OrdinalCodec)):
+                    break
+                return codec.probabilities(_finite(x[:, place], name))
+        raise ValueError(f"column {name!r} is not a modelled column of categories")
+
+    def unseen(self, table: Table) -> dict[Hashable, list]:
+        """Collect, by column, observed categories which fit did not know."""
+        check_columns(self.schema, table)
+        found = {}
+        for j, column, codec, _ in self._modelled():
+            if not isinstance(codec, NumberCodec):
+                data = _checked(column, table.column(j))
+                values = unseen_values(column.categories, data)
+                if values:
+                    found[column.name] = values
+        return found
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return all statistics as numeric arrays, keyed by group and field."""
+        return {
+            f"{group}.{field}": array
+            for group, codec in enumerate(self._codecs)
+            for field, array in codec.to_arrays().items()
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, schema: TableSchema, arrays: Mapping[str, np.ndarray]
+    ) -> TableEncoder:
+        """Undo ``to_arrays``, given the same schema."""
+        fields: list[dict[str, np.ndarray]] = [{} for _ in schema.modelled]
+        for key, array in arrays.items():
+            group, field = key.split(".")
+            fields[int(group)][field] = np.asarray(array)
+        return cls(
+            schema,
+            [
+                _codec_type(column).from_arrays(column, own)
+                for column, own in zip(schema.modelled, fields, strict=True)
+            ],
+        )
+
+    def _modelled(self) -> Iterator[tuple[int, ColumnSchema, Codec, slice]]:
+        """Walk over position, schema, codec and coordinates of modelled columns."""
+        start = 0
+        codecs = iter(self._codecs)
+        for j, column in enumerate(self.schema.columns):
+            if column.width:
+                stop = start + column.width
+                yield j, column, next(codecs), slice(start, stop)
+                start = stop
+
+    def _checked_x(self, x: np.ndarray, n_rows: int) -> np.ndarray:
+        x = np.asarray(x)
+        if x.shape != (n_rows, self.d):
+            raise ValueError(f"x must have shape {(n_rows, self.d)}, got {x.shape}")
+        return x
+
+
+def _codec_type(column: ColumnSchema) -> type[Codec]:
+    """Return the codec for a modelled column."""
+    if column.encoding == "scalar":
+        return OrdinalCodec if column.kind == "ordinal" else NumberCodec
+    return {"binary": BinaryCodec, "onehot": OneHotCodec, "bits": BitsCodec}[
+        column.encoding
+    ]
+
+
+def _decode(codec: Codec, x: np.ndarray, target: ColumnData) -> np.ndarray:
+    """Turn x of shape (m, width) into m canonical values for the target column."""
+    x = _finite(x, target.name).astype(float)
+    if isinstance(codec, NumberCodec):
+        return codec.decode(x, target)
+    categories = codec.column.categories
+    # Levels of an ordinal column which fit did not see need no place in the target.
+    ordinal = isinstance(codec, OrdinalCodec)
+    choices = codec.ranks if ordinal else np.arange(len(categories))
+    values = values_for([categories[code] for code in choices], target)
+    return values[np.searchsorted(choices, codec.codes(x))]
+
+
+def _finite(x: np.ndarray, name: Hashable) -> np.ndarray:
+    if not np.isfinite(x).all():
+        raise ValueError(f"x holds NaN or inf where column {name!r} must be decoded")
+    return x
+
+
+def _checked(column: ColumnSchema, data: ColumnData) -> ColumnData:
+    """Refuse a column whose values are of another sort than in fit."""
+    if data.family == "unknown":
+        return data
+    fitted, came = (
+        (_COMPARABLE.get(family, family), tz is not None)
+        for family, tz in ((column.family, column.tz), (data.family, data.tz))
+    )
+    if fitted != came:
+        raise TypeError(
+            f"column {column.name!r} was fitted as {column.dtype} and now comes as "
+            f"{data.dtype}; convert it to the type it had in fit"
+        )
+    return data
+
+
+def _adopt(column: ColumnSchema, data: ColumnData) -> ColumnData:
+    """Give an untyped column without values the type it had in fit."""
+    if data.family != "unknown":
+        return data
+    if data.dtype != "object":
+        raise TypeError(
+            f"column {column.name!r} was fitted as {column.dtype} and now comes as "
+            f"{data.dtype}, which can hold no value; convert it to the type it had in "
+            "fit"
+        )
+    adopted = replace(data, family=column.family, tz=column.tz)
+    if column.family == "float":
+        return replace(adopted, float_type=np.dtype(float))
+    if column.family not in TIME_FAMILIES:
+        return adopted
+    tag = column.dtype.removeprefix("object[").removesuffix("]")
+    unit = "D" if tag == "date" else "ns" if column.unit == "ns" else "us"
+    dtype = column.dtype if column.dtype.startswith("object[") else "object[Timestamp]"
+    return replace(adopted, dtype=dtype, unit=unit, limits=object_limits(tag, unit))

@@ -1,0 +1,38 @@
+"""Columns of flags beside a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["append_flags"]
+
+
+def append_flags(native: Any, flags: Mapping[str, np.ndarray]) -> Any:
+    """Return a native table with one more column a flag.
+
+    Parameters
+    ----------
+    native : pandas DataFrame, polars DataFrame, or ndarray
+        The table; it is not changed.
+    flags : dict of name to ndarray of bool, shape (n_rows,)
+        Frames get boolean columns of these names, arrays get 0.0 and 1.0.
+    """
+    twice = [name for name in flags if name in getattr(native, "columns", ())]
+    if twice:
+        raise ValueError(
+            f"cannot add the columns {twice}: the table has columns of these names; "
+            "rename them"
+        )
+    if isinstance(native, np.ndarray):
+        added = [flag.astype(native.dtype)[:, None] for flag in flags.values()]
+        return np.concatenate([native, *added], axis=1)
+    if isinstance(native, pd.DataFrame):
+        added = pd.DataFrame(dict(flags), index=native.index)
+        return pd.concat([native, added], axis=1)
+    import polars as pl
+
+    return native.with_columns(pl.Series(name, flag) for name, flag in flags.items())

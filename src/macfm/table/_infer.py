@@ -1,0 +1,258 @@
+"""From the observed cells of a table, and the user's wishes, to its schema."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ._bounds import resolve_bounds
+from ._categories import category_key, category_values, value_keys
+from ._column import TIME_FAMILIES, ColumnData, zone_name
+from ._io import Table
+from ._numbers import choose_origin, differences
+from ._schema import ColumnSchema
+from ._ticks import granule, split
+from ._transform import heavy_tailed
+
+__all__ = ["ONE_HOT_LIMIT", "infer_columns"]
+
+ONE_HOT_LIMIT = 64
+"""Most categories with a coordinate each; beyond it they become bits."""
+
+TRANSFORMS = ("standard", "quantile", "auto")
+NUMBER_KINDS = ("numeric", "integer", "datetime", "timedelta")
+
+_KINDS = {
+    "float": "numeric",
+    "integer": "integer",
+    "boolean": "boolean",
+    "string": "categorical",
+    "datetime": "datetime",
+    "timedelta": "timedelta",
+}
+
+
+def infer_columns(
+    table: Table,
+    *,
+    categorical: Sequence[Hashable] | None,
+    ordinal: Mapping[Hashable, Sequence] | None,
+    bounds: Mapping[Hashable, Any] | str | None,
+    numeric_transform: str | Mapping[Hashable, str],
+    impute: Sequence[Hashable] | None,
+    ignore: Sequence[Hashable] | None,
+) -> list[ColumnSchema]:
+    """Return one schema per column; the parameters are those of ``TableSchema``."""
+    wishes = {
+        "categorical": _names("categorical", categorical),
+        "ordinal": _mapping("ordinal", ordinal),
+        "bounds": {} if bounds == "observed" else _mapping("bounds", bounds),
+        "numeric_transform": _transforms(numeric_transform),
+        "impute": _names("impute", impute),
+        "ignore": _names("ignore", ignore),
+    }
+    for parameter, named in wishes.items():
+        _check_known(parameter, named, table.columns)
+    _check_disjoint("categorical", "ordinal", wishes)
+    _check_disjoint("impute", "ignore", wishes)
+    columns = []
+    for j, name in enumerate(table.columns):
+        if name in wishes["ignore"]:
+            columns.append(ColumnSchema(name, "ignored", table.dtype(j)))
+            continue
+        data = table.column(j)
+        column = _kind(data, name in wishes["categorical"], wishes["ordinal"].get(name))
+        wished = wishes["bounds"].get(name)
+        if bounds == "observed" and column.kind in NUMBER_KINDS:
+            wished = "observed"
+        if wished is not None:
+            column = resolve_bounds(column, data, wished)
+        column = _with_transform(column, data, numeric_transform)
+        filled = column.kind != "empty" and (impute is None or name in wishes["impute"])
+        columns.append(replace(column, impute=filled))
+    return columns
+
+
+def _kind(
+    data: ColumnData, as_categories: bool, levels: Sequence | None
+) -> ColumnSchema:
+    """Decide the kind of a column, with its categories and width."""
+    column = ColumnSchema(
+        name=data.name,
+        kind="empty",
+        dtype=data.dtype,
+        family=data.family,
+        tz=_checked_zone(data),
+        limits=data.limits if data.family == "integer" else None,
+    )
+    seen = data.seen
+    if not len(seen):
+        return column
+    if data.family in TIME_FAMILIES:
+        column = replace(column, unit=granule(*split(seen, data.unit), column.tz))
+    if levels is not None:
+        levels = _checked_levels(data, levels)
+    distinct = pd.unique(seen)
+    if len(distinct) == 1:
+        categories = tuple(category_values(distinct, data))
+        return replace(column, kind="constant", categories=categories)
+    if levels is None and data.ordered and not as_categories:
+        levels = tuple(category_values(data.listed, data))
+    if levels is not None:
+        ordinal = {"kind": "ordinal", "categories": levels, "transform": "standard"}
+        return replace(column, encoding="scalar", width=1, **ordinal)
+    listed = data.listed is not None
+    kind = "categorical" if as_categories or listed else _KINDS[data.family]
+    if kind in NUMBER_KINDS:
+        return replace(column, kind=kind, encoding="scalar", width=1)
+    categories = _ordered(distinct, data)
+    if kind == "categorical":
+        _warn_identifiers(data.name, len(seen), len(categories))
+    return replace(
+        column, kind=kind, categories=categories, **_encoding(len(categories))
+    )
+
+
+def _encoding(n_categories: int) -> dict[str, Any]:
+    """Return encoding and width for a number of categories, at least two."""
+    if n_categories == 2:
+        return {"encoding": "binary", "width": 1}
+    if n_categories <= ONE_HOT_LIMIT:
+        return {"encoding": "onehot", "width": n_categories}
+    return {"encoding": "bits", "width": (n_categories - 1).bit_length()}
+
+
+def _ordered(distinct: np.ndarray, data: ColumnData) -> tuple:
+    """Observed categories, in the order of their type or else sorted."""
+    if data.listed is None:
+        return tuple(category_values(np.sort(distinct), data))
+    present = set(value_keys(distinct, data))
+    listed = zip(
+        category_values(data.listed, data), value_keys(data.listed, data), strict=True
+    )
+    return tuple(value for value, key in listed if key in present)
+
+
+def _checked_levels(data: ColumnData, levels: Sequence) -> tuple:
+    """Return the user's levels as plain values, after checking the observed ones."""
+    if data.family in TIME_FAMILIES:
+        raise ValueError(
+            f"column {data.name!r} is of type {data.dtype} and has an order already; "
+            "remove it from ordinal"
+        )
+    plain = tuple(v.item() if isinstance(v, np.generic) else v for v in levels)
+    if len(set(plain)) != len(plain) or pd.isna(np.array(plain, dtype=object)).any():
+        raise ValueError(
+            f"the levels of ordinal column {data.name!r} must be distinct and not "
+            f"missing, got {list(plain)}"
+        )
+    known = {category_key(level) for level in plain}
+    for key in value_keys(pd.unique(data.seen), data):
+        if key not in known:
+            raise ValueError(
+                f"ordinal column {data.name!r} holds {key!r}, which is not among its "
+                f"levels {list(plain)}"
+            )
+    return plain
+
+
+def _checked_zone(data: ColumnData) -> str | None:
+    """Name of the time zone, after making sure that it leads back to one."""
+    tz = zone_name(data.tz)
+    if tz is not None:
+        try:
+            pd.DatetimeIndex(np.zeros(1, "M8[s]"), tz="UTC").tz_convert(tz)
+        except Exception:
+            raise TypeError(
+                f"column {data.name!r} has the time zone {tz}, which has no name to "
+                "find it by; convert it, for example with tz_convert('Europe/Berlin')"
+            ) from None
+    return tz
+
+
+def _with_transform(
+    column: ColumnSchema, data: ColumnData, wished: str | Mapping[Hashable, str]
+) -> ColumnSchema:
+    """Resolve the transform of a column of numbers or times."""
+    if column.kind not in NUMBER_KINDS:
+        unwanted = not isinstance(wished, str) and column.name in wished
+        if unwanted and column.kind not in ("empty", "constant"):
+            raise ValueError(
+                f"column {column.name!r} is {column.kind}; numeric_transform is for "
+                "numbers and times only"
+            )
+        return column
+    chosen = wished if isinstance(wished, str) else wished.get(column.name, "standard")
+    if chosen == "auto":
+        seen = differences(data.seen, data, choose_origin(data))
+        chosen = "quantile" if heavy_tailed(seen) else "standard"
+    return replace(column, transform=chosen)
+
+
+def _warn_identifiers(name: Hashable, n_observed: int, n_categories: int) -> None:
+    if n_observed > 50 and n_categories > n_observed / 2:
+        warnings.warn(
+            f"column {name!r} has {n_categories} distinct values in {n_observed} "
+            "observed rows and looks like free text or an identifier; consider "
+            f"ignore=[{name!r}]",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _names(parameter: str, named: Iterable[Hashable] | None) -> list[Hashable]:
+    """Return a list of names; a bare string is a mistake."""
+    if named is None:
+        return []
+    if isinstance(named, (str, bytes, Mapping)) or not isinstance(named, Iterable):
+        raise TypeError(f"{parameter} must be a list of column names, got {named!r}")
+    return list(named)
+
+
+def _mapping(parameter: str, named: Mapping | None) -> Mapping:
+    if named is None:
+        return {}
+    if not isinstance(named, Mapping):
+        raise TypeError(f"{parameter} must be a dict by column name, got {named!r}")
+    return named
+
+
+def _transforms(wished: str | Mapping[Hashable, str]) -> Mapping[Hashable, str]:
+    """Check the values of ``numeric_transform`` and return its dict, if it is one."""
+    by_name = {} if isinstance(wished, str) else _mapping("numeric_transform", wished)
+    for value in [wished] if isinstance(wished, str) else by_name.values():
+        if value not in TRANSFORMS:
+            raise ValueError(
+                f"numeric_transform must be one of {list(TRANSFORMS)}, got {value!r}"
+            )
+    return by_name
+
+
+def _check_known(
+    parameter: str, named: Iterable[Hashable], columns: list[Hashable]
+) -> None:
+    """Refuse names that are not in the table, with the closest that are."""
+    known = set(columns)
+    unknown = [name for name in named if name not in known]
+    if not unknown:
+        return
+    by_text = {str(column): column for column in columns}
+    close = [
+        by_text[match]
+        for name in unknown
+        for match in get_close_matches(str(name), list(by_text))
+    ]
+    hint = f"; did you mean {list(dict.fromkeys(close))}?" if close else ""
+    raise ValueError(f"{parameter} names columns not in the table: {unknown}{hint}")
+
+
+def _check_disjoint(first: str, second: str, wishes: Mapping[str, Iterable]) -> None:
+    both = [name for name in wishes[first] if name in wishes[second]]
+    if both:
+        raise ValueError(f"columns {both} are named in both {first} and {second}")

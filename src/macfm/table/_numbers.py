@@ -1,0 +1,193 @@
+"""Columns of numbers and times: one coordinate each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._column import TIME_FAMILIES, ColumnData
+from ._schema import ColumnSchema
+from ._ticks import NANOSECONDS, advance, before, distance, join, snap, split
+from ._transform import NumericTransform
+
+__all__ = ["NumberCodec", "choose_origin", "differences"]
+
+_SAFE = 2**62  # sums of two such integers fit into int64
+
+
+@dataclass(frozen=True)
+class NumberCodec:
+    """Numbers as distances from an origin, then a fitted transform.
+
+    Attributes
+    ----------
+    column : ColumnSchema
+        A column of kind numeric, integer, datetime or timedelta.
+    origin : int
+        0 for floats, else an observed value in the middle. Distances from it are
+        small, so integers and ticks beyond ``2**53`` lose nothing on the way.
+    transform : NumericTransform
+        The map from distances to x.
+    """
+
+    column: ColumnSchema
+    origin: int
+    transform: NumericTransform
+
+    @classmethod
+    def fit(cls, column: ColumnSchema, data: ColumnData) -> NumberCodec:
+        """Fit to the observed cells."""
+        origin = choose_origin(data)
+        seen = differences(data.seen, data, origin)
+        return cls(column, origin, NumericTransform.fit(seen, column.transform))
+
+    def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
+        """Return x of shape (n, 1) and the flag of what it says, shape (n,)."""
+        x = np.zeros((len(data.values), 1))
+        seen = differences(data.seen, data, self.origin)
+        x[data.observed, 0] = self.transform.forward(seen)
+        return x, data.observed
+
+    def decode(self, x: np.ndarray, target: ColumnData) -> np.ndarray:
+        """Turn x of shape (m, 1) into m canonical values for the target column."""
+        offset = self.transform.inverse(x[:, 0])
+        if self.column.kind in TIME_FAMILIES:
+            return self._times(offset, target)
+        lo, hi = self.column.bounds or (None, None)
+        if self.column.kind == "numeric" and target.family == "float":
+            return to_floats(offset, target.float_type, lo, hi)
+        for limits in (self.column.limits, target.limits):
+            if limits is not None:
+                lo = limits[0] if lo is None else max(lo, limits[0])
+                hi = limits[1] if hi is None else min(hi, limits[1])
+        lo = None if lo is None else int(np.ceil(lo)) if isinstance(lo, float) else lo
+        hi = None if hi is None else int(np.floor(hi)) if isinstance(hi, float) else hi
+        integers = to_integers(offset, self.origin, lo, hi)
+        if target.family == "float":
+            return to_floats(integers.astype(float), target.float_type, lo, hi)
+        return integers
+
+    def _times(self, offset: np.ndarray, target: ColumnData) -> np.ndarray:
+        """Round to the granule of fit or the unit of the target, then clip."""
+        column = self.column
+        unit = max(column.unit, target.unit, key=NANOSECONDS.__getitem__)
+        points = snap(*advance(self.origin, offset), unit, column.tz, "nearest")
+        lo, hi = column.bounds or (None, None)
+        if lo is not None or hi is not None:
+            points = _clip(points, *_snapped_bounds(lo, hi, unit, column.tz))
+        return join(*points, target.unit, target.limits)
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Everything fitted, as arrays."""
+        # The origin may lie beyond int64, hence its digits.
+        digits = np.frombuffer(str(self.origin).encode("ascii"), dtype=np.uint8)
+        return {"origin": digits.copy(), **self.transform.to_arrays()}
+
+    @classmethod
+    def from_arrays(
+        cls, column: ColumnSchema, arrays: dict[str, np.ndarray]
+    ) -> NumberCodec:
+        """Undo ``to_arrays``."""
+        origin = int(arrays["origin"].astype(np.uint8).tobytes().decode("ascii"))
+        return cls(column, origin, NumericTransform.from_arrays(arrays))
+
+
+def choose_origin(data: ColumnData) -> int:
+    """Return an observed value in the middle (0 for floats), times in nanoseconds."""
+    seen = data.seen
+    if data.family == "float" or not len(seen):
+        return 0
+    middle = len(seen) // 2
+    value = int(np.partition(seen, middle)[middle])
+    return value * (NANOSECONDS[data.unit] if data.unit else 1)
+
+
+def differences(values: np.ndarray, data: ColumnData, origin: int) -> np.ndarray:
+    """Distances of canonical values from the origin as float64, shape (n,).
+
+    ``data`` tells what the values are: their family and unit.
+    """
+    if data.unit is not None:
+        return distance(*split(values, data.unit), origin)
+    if data.family == "float":
+        return values - float(origin)
+    if values.dtype == object or not -(2**63) <= origin < 2**64:
+        return np.array([float(int(value) - origin) for value in values], dtype=float)
+    # Halves of 32 bits: their differences are exact, where int64 would overflow.
+    high, low = (values >> 32).astype(np.int64), (values & 0xFFFFFFFF).astype(np.int64)
+    origin_high, origin_low = origin >> 32, origin & 0xFFFFFFFF
+    return (high - origin_high) * 2.0**32 + (low - origin_low)
+
+
+def to_integers(
+    offset: np.ndarray, origin: int, lo: int | None, hi: int | None
+) -> np.ndarray:
+    """Round ``origin + offset`` and clip; int64, or Python ints where too large."""
+    offset = np.rint(offset)
+    if abs(origin) < _SAFE and not (np.abs(offset) >= _SAFE).any():
+        integers = origin + offset.astype(np.int64)
+        if (hi is None or hi >= -_SAFE * 2) and (lo is None or lo < _SAFE * 2):
+            lo = None if lo is None else max(lo, -_SAFE * 2)
+            hi = None if hi is None else min(hi, _SAFE * 2 - 1)
+            return integers if lo is None and hi is None else np.clip(integers, lo, hi)
+    exact = [origin + int(value) for value in offset]
+    if lo is not None:
+        exact = [max(value, lo) for value in exact]
+    if hi is not None:
+        exact = [min(value, hi) for value in exact]
+    integers = np.empty(len(exact), dtype=object)
+    integers[:] = exact
+    return integers
+
+
+def to_floats(
+    values: np.ndarray, float_type: np.dtype, lo: float | None, hi: float | None
+) -> np.ndarray:
+    """Clip and convert; no value overflows or steps over a bound in doing so."""
+    limit = float(np.finfo(float_type).max)
+    values = np.clip(values, -limit, limit)
+    if lo is not None or hi is not None:
+        values = np.clip(values, lo, hi)
+    short = values.astype(float_type)
+    # 0.1 in float32 is greater than 0.1.
+    if hi is not None:
+        over = short.astype(float) > hi
+        short = np.where(over, np.nextafter(short, float_type.type(-np.inf)), short)
+    if lo is not None:
+        under = short.astype(float) < lo
+        short = np.where(under, np.nextafter(short, float_type.type(np.inf)), short)
+    return short
+
+
+def _snapped_bounds(
+    lo: int | None, hi: int | None, unit: str, tz: str | None
+) -> tuple[int | None, int | None]:
+    """Narrow bounds to full units, unless no such unit lies between them."""
+    inner = []
+    for end, how in ((lo, "up"), (hi, "down")):
+        if end is None:
+            inner.append(None)
+            continue
+        whole, rest = divmod(end, 10**9)
+        seconds, nanos = snap(np.array([whole]), np.array([rest]), unit, tz, how)
+        inner.append(int(seconds[0]) * 10**9 + int(nanos[0]))
+    if None not in inner and inner[0] > inner[1]:
+        return lo, hi
+    return inner[0], inner[1]
+
+
+def _clip(
+    points: tuple[np.ndarray, np.ndarray], lo: int | None, hi: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Clip points in time to bounds in nanoseconds."""
+    seconds, nanos = points
+    if lo is not None:
+        early = before(seconds, nanos, lo)
+        seconds = np.where(early, lo // 10**9, seconds)
+        nanos = np.where(early, lo % 10**9, nanos)
+    if hi is not None:
+        late = ~before(seconds, nanos, hi)
+        seconds = np.where(late, hi // 10**9, seconds)
+        nanos = np.where(late, hi % 10**9, nanos)
+    return seconds, nanos

@@ -1,0 +1,145 @@
+"""Monotone maps from the numbers of one column to unit variance, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+__all__ = ["N_LANDMARKS", "NumericTransform", "heavy_tailed"]
+
+N_LANDMARKS = 1000
+"""Most quantile landmarks kept per column."""
+
+SCORE_LIMIT = 5.199337582605575
+"""Normal score of the probability 1 - 1e-7; scores go no further."""
+
+X_LIMIT = 1e6
+"""Encoded values are clipped here, which only outliers of a later table reach."""
+
+KURTOSIS_LIMIT = 20.0
+SKEWNESS_LIMIT = 3.0
+
+
+@dataclass(frozen=True)
+class NumericTransform:
+    """A fitted map ``values → x``, strictly monotone on the values of the fit.
+
+    Attributes
+    ----------
+    exponent : int
+        Values are first divided by ``2**exponent``, which is exact and keeps sums
+        of squares of values like 1e300 finite.
+    landmarks, scores : ndarray of shape (n_landmarks,)
+        Scaled values and their normal scores; both empty for "standard".
+    mean, std : float
+        Population moments of the scaled values or their scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> transform = NumericTransform.fit(np.array([1.0, 2.0, 3.0]), "standard")
+    >>> transform.inverse(transform.forward(np.array([2.5])))
+    array([2.5])
+    """
+
+    exponent: int
+    landmarks: np.ndarray
+    scores: np.ndarray
+    mean: float
+    std: float
+
+    @classmethod
+    def fit(cls, values: np.ndarray, method: str) -> NumericTransform:
+        """Fit to observed finite values, shape (n_observed,)."""
+        exponent = _exponent(values)
+        scaled = np.ldexp(values, -exponent)
+        if method == "quantile" and len(values):
+            landmarks, scores = _normal_scores(scaled)
+            scaled = np.interp(scaled, landmarks, scores)
+        else:
+            landmarks = scores = np.empty(0)
+        mean, std = _moments(scaled)
+        return cls(exponent, landmarks, scores, mean, std)
+
+    def forward(self, values: np.ndarray) -> np.ndarray:
+        """Encode finite values, shape (n,), as float64."""
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = np.ldexp(values, -self.exponent)
+        if len(self.landmarks):
+            scaled = np.interp(scaled, self.landmarks, self.scores)
+        with np.errstate(over="ignore"):
+            x = (scaled - self.mean) / self.std
+        return np.clip(x, -X_LIMIT, X_LIMIT)
+
+    def inverse(self, x: np.ndarray) -> np.ndarray:
+        """Decode finite x, shape (n,); the result is finite."""
+        scaled = self.mean + self.std * np.asarray(x, dtype=float)
+        if len(self.landmarks):
+            scaled = np.interp(scaled, self.scores, self.landmarks)
+        with np.errstate(over="ignore", under="ignore"):
+            values = np.ldexp(scaled, self.exponent)
+        limit = np.finfo(float).max
+        return np.clip(values, -limit, limit)
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Everything fitted, as arrays."""
+        return {
+            "exponent": np.array(self.exponent, dtype=np.int64),
+            "landmarks": self.landmarks,
+            "scores": self.scores,
+            "mean": np.array(self.mean),
+            "std": np.array(self.std),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> NumericTransform:
+        """Undo ``to_arrays``."""
+        return cls(
+            int(arrays["exponent"]),
+            np.asarray(arrays["landmarks"], dtype=float),
+            np.asarray(arrays["scores"], dtype=float),
+            float(arrays["mean"]),
+            float(arrays["std"]),
+        )
+
+
+def heavy_tailed(values: np.ndarray) -> bool:
+    """Tell whether kurtosis or skewness is beyond what a plain scaling suits."""
+    if not len(values):
+        return False
+    scaled = np.ldexp(values, -_exponent(values))
+    mean, std = _moments(scaled)
+    z = (scaled - mean) / std
+    skewness, kurtosis = np.mean(z**3), np.mean(z**4) - 3
+    return bool(kurtosis > KURTOSIS_LIMIT or abs(skewness) > SKEWNESS_LIMIT)
+
+
+def _exponent(values: np.ndarray) -> int:
+    """Return the power of two that brings the values into [-1, 1]."""
+    return int(np.frexp(np.abs(values).max())[1]) if len(values) else 0
+
+
+def _moments(values: np.ndarray) -> tuple[float, float]:
+    """Mean and population standard deviation, the latter never zero."""
+    if not len(values):
+        return 0.0, 1.0
+    mean = float(values.mean())
+    std = float(np.sqrt(np.mean((values - mean) ** 2)))
+    return mean, std or 1.0
+
+
+def _normal_scores(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Choose landmarks among the distinct values, with the score of their mid-rank."""
+    distinct, counts = np.unique(values, return_counts=True)
+    # Tied values share the average of their ranks, so a point mass keeps one score.
+    probability = (np.cumsum(counts) - counts / 2) / len(values)
+    if len(distinct) > N_LANDMARKS:
+        wanted = np.linspace(probability[0], probability[-1], N_LANDMARKS)
+        kept = np.unique(np.searchsorted(probability, wanted - 1e-12))
+        kept = np.union1d(kept, [0, len(distinct) - 1])
+        distinct, probability = distinct[kept], probability[kept]
+    normal = NormalDist()
+    scores = np.array([normal.inv_cdf(p) for p in probability])
+    return distinct, np.clip(scores, -SCORE_LIMIT, SCORE_LIMIT)

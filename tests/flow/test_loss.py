@@ -1,0 +1,99 @@
+"""The loss counts targets, each term by its own definition, and nothing unobserved."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from macfm.flow import LossConfig, Masks, flow_matching_loss, make_schedule, sample_path
+
+LINEAR = make_schedule("linear", gamma=1.0)
+CONFIG = LossConfig(lambda_stab=0.5, lambda_cons=0.25, eta_cons=0.1, sigma_in=0.0)
+N, D = 50, 6
+
+
+class Affine(nn.Module):
+    """v = 2 x_t + 1, easy to do by hand."""
+
+    def forward(self, x_t, t, m_cond, m_tgt):
+        return 2 * x_t + 1
+
+
+@pytest.fixture
+def batch():
+    generator = torch.Generator().manual_seed(0)
+    x, eps, xi = torch.randn(3, N, D, generator=generator, dtype=torch.float64)
+    draw = torch.rand(N, D, generator=generator)
+    masks = Masks(cond=draw < 0.4, tgt=(draw > 0.4) & (draw < 0.8))
+    t = torch.rand(N, 1, generator=generator, dtype=torch.float64)
+    return x, eps, xi, t, masks
+
+
+def terms_of(batch, network=None, config=CONFIG):
+    x, eps, xi, t, masks = batch
+    path = sample_path(x, eps=eps, t=t, masks=masks, schedule=LINEAR, space="t")
+    return flow_matching_loss(
+        network or Affine(), path, masks=masks, xi=xi, config=config
+    )
+
+
+def test_each_term_is_its_formula(batch):
+    x, eps, xi, t, masks = batch
+    x_t = torch.where(masks.tgt, t * x + (1 - t) * eps, x * masks.cond)
+    miss = (2 * x_t + 1) - (x - eps)
+    terms = terms_of(batch)
+    torch.testing.assert_close(terms.fm, miss[masks.tgt].square().mean())
+    torch.testing.assert_close(terms.stab, (2 * x_t + 1)[masks.cond].square().mean())
+    torch.testing.assert_close(
+        terms.cons, (2 * 0.1 * (1 - t) * xi)[masks.tgt].square().mean()
+    )
+    torch.testing.assert_close(
+        terms.total, terms.fm + 0.5 * terms.stab + 0.25 * terms.cons
+    )
+
+
+def test_values_in_neither_mask_do_not_matter(batch):
+    x, eps, xi, t, masks = batch
+    neither = ~(masks.cond | masks.tgt)
+    scrambled = torch.where(neither, 1e6 * torch.ones_like(x), x)
+    before, after = terms_of(batch), terms_of((scrambled, eps, xi, t, masks))
+    for name in ("fm", "stab", "cons", "total"):
+        assert torch.equal(getattr(before, name), getattr(after, name))
+
+
+def test_noise_off_the_targets_does_not_matter(batch):
+    x, eps, xi, t, masks = batch
+    other = torch.where(masks.tgt, eps, -5.0)
+    other_xi = torch.where(masks.tgt, xi, 7.0)
+    before, after = terms_of(batch), terms_of((x, other, other_xi, t, masks))
+    assert torch.equal(before.total, after.total)
+
+
+def test_perfect_field_has_no_flow_matching_loss(batch):
+    x, eps, *_ = batch
+
+    class Perfect(nn.Module):
+        def forward(self, x_t, t, m_cond, m_tgt):
+            return torch.where(m_tgt, x - eps, 0.0)
+
+    terms = terms_of(batch, Perfect())
+    assert terms.total == 0
+
+
+def test_consistency_is_not_evaluated_without_weight(batch):
+    calls = []
+
+    class Counting(Affine):
+        def forward(self, x_t, t, m_cond, m_tgt):
+            calls.append(1)
+            return super().forward(x_t, t, m_cond, m_tgt)
+
+    terms_of(batch, Counting(), replace(CONFIG, lambda_cons=0.0))
+    assert len(calls) == 1
+
+
+def test_batch_without_targets_has_a_finite_loss(batch):
+    x, eps, xi, t, masks = batch
+    none = Masks(cond=masks.cond, tgt=torch.zeros_like(masks.tgt))
+    assert terms_of((x, eps, xi, t, none)).fm == 0

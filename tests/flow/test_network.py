@@ -1,0 +1,139 @@
+"""Networks read what they are told to read and start where they should."""
+
+import pytest
+import torch
+
+from macfm.flow import NetworkConfig, make_network, make_schedule
+
+GROUP = torch.tensor([0, 1, 1, 1, 2, 3])
+N, D = 40, len(GROUP)
+LINEAR = make_schedule("linear", gamma=1.0)
+
+
+def network(schedule=LINEAR, space="t", **changes):
+    settings = {
+        "backbone": "mlp",
+        "d_model": 32,
+        "n_blocks": 2,
+        "n_heads": 4,
+        "dropout": 0.0,
+        "mask_input": True,
+        "residual": True,
+        "precondition": False,
+    } | changes
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return make_network(
+            NetworkConfig(**settings), group=GROUP, schedule=schedule, space=space
+        )
+
+
+@pytest.fixture
+def batch():
+    generator = torch.Generator().manual_seed(0)
+    x_t = torch.randn(N, D, generator=generator)
+    t = torch.rand(N, 1, generator=generator)
+    m_cond = (torch.rand(N, 4, generator=generator) < 0.5)[:, GROUP]
+    return x_t, t, m_cond, ~m_cond
+
+
+def wake(net):
+    """Replace the zero initialisation, under which a transformer answers 0."""
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter += 0.2 * torch.randn(parameter.shape, generator=generator)
+    return net
+
+
+over_backbones = pytest.mark.parametrize("backbone", ["mlp", "transformer"])
+
+
+@over_backbones
+@pytest.mark.parametrize("precondition", [False, True])
+def test_velocity_has_the_shape_of_the_input(batch, backbone, precondition):
+    v_t = network(backbone=backbone, precondition=precondition)(*batch)
+    assert v_t.shape == (N, D)
+    assert v_t.isfinite().all()
+
+
+@over_backbones
+@pytest.mark.parametrize("mask_input", [False, True])
+def test_masks_matter_exactly_when_they_are_shown(batch, backbone, mask_input):
+    x_t, t, m_cond, m_tgt = batch
+    net = wake(network(backbone=backbone, mask_input=mask_input))
+    same = torch.equal(net(x_t, t, m_cond, m_tgt), net(x_t, t, m_tgt, m_cond))
+    assert same is not mask_input
+
+
+@over_backbones
+def test_time_and_every_coordinate_matter(batch, backbone):
+    x_t, t, m_cond, m_tgt = batch
+    net = wake(network(backbone=backbone))
+    v_t = net(x_t, t, m_cond, m_tgt)
+    assert not torch.allclose(v_t, net(x_t, 1 - t, m_cond, m_tgt))
+    for j in range(D):
+        moved = x_t.clone()
+        moved[:, j] += 1.0
+        assert not torch.allclose(v_t, net(moved, t, m_cond, m_tgt))
+
+
+@over_backbones
+def test_rows_do_not_see_each_other(batch, backbone):
+    net = wake(network(backbone=backbone))
+    order = torch.randperm(N, generator=torch.Generator().manual_seed(2))
+    shuffled = net(*(part[order] for part in batch))
+    torch.testing.assert_close(shuffled, net(*batch)[order])
+
+
+def test_transformer_starts_at_zero_velocity(batch):
+    assert (network(backbone="transformer")(*batch) == 0).all()
+
+
+def test_transformer_needs_heads_that_divide_its_width():
+    with pytest.raises(ValueError, match="d_model=30 and n_heads=4"):
+        network(backbone="transformer", d_model=30)
+
+
+def test_paper_mlp_is_a_plain_stack():
+    net = network(mask_input=False, residual=False)
+    names = {type(module).__name__ for module in net.modules()}
+    assert names.isdisjoint({"LayerNorm", "ResidualBlock"})
+    assert "ResidualBlock" in {type(m).__name__ for m in network().modules()}
+
+
+def test_dropout_acts_in_training_only(batch):
+    net = network(dropout=0.5)
+    assert not torch.equal(net.train()(*batch), net(*batch))
+    assert torch.equal(net.eval()(*batch), net(*batch))
+
+
+@over_backbones
+@pytest.mark.parametrize("space", ["t", "s"])
+def test_preconditioned_end_point_at_t0_does_not_see_the_noise(batch, backbone, space):
+    x_t, t, m_cond, m_tgt = batch
+    net = wake(network(backbone=backbone, precondition=True, space=space))
+    other = torch.where(m_tgt, x_t.flip(0), x_t)
+    t = torch.zeros_like(t)
+    end, same_end = (x + net(x, t, m_cond, m_tgt) for x in (x_t, other))
+    torch.testing.assert_close(end[m_tgt], same_end[m_tgt], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["linear", "power", "cosine"])
+def test_preconditioned_spaces_differ_by_the_derivative_on_targets(batch, name):
+    x_t, t, m_cond, m_tgt = batch
+    schedule = make_schedule(name, gamma=2.0)
+    in_t = network(schedule, precondition=True, space="t")(*batch)
+    in_s = network(schedule, precondition=True, space="s")(*batch)
+    torch.testing.assert_close(in_t, schedule(t)[1] * in_s)
+
+
+def test_preconditioned_target_has_unit_variance_at_every_time():
+    """What the inner network must predict, F = (q v − (2s − 1) x_t) / √q."""
+    x, eps = torch.randn(2, 50_000, generator=torch.Generator().manual_seed(0)).double()
+    for s in (0.0, 0.1, 0.5, 0.8, 1.0):
+        q = s**2 + (1 - s) ** 2
+        x_t = s * x + (1 - s) * eps
+        f = (q * (x - eps) - (2 * s - 1) * x_t) / q**0.5
+        assert f.var().item() == pytest.approx(1, abs=0.02)
+        assert torch.corrcoef(torch.stack([f, x_t]))[0, 1].abs() < 0.02

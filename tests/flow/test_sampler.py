@@ -1,0 +1,130 @@
+"""Filled coordinates come from the field; observed ones from the table."""
+
+import pytest
+import torch
+from torch import nn
+
+from macfm.flow import (
+    RowBatch,
+    SolverConfig,
+    aggregate,
+    conditional_mean,
+    make_schedule,
+    row_batches,
+    trajectories,
+)
+
+LINEAR = make_schedule("linear", gamma=1.0)
+CONFIG = SolverConfig(solver="heun", n_steps=10, grid="uniform", grid_beta=2.0)
+N, D = 70, 5
+
+
+class TowardsTheMean(nn.Module):
+    """The exact field of data that is N(mean, 0): v = (mean − x) / (1 − t)."""
+
+    mean = 3.0
+
+    def forward(self, x_t, t, m_cond, m_tgt):
+        return (self.mean - x_t) / (1 - t).clamp(min=0.05)
+
+
+class GaussianField(nn.Module):
+    """The exact field of data that is N(2, 0.5²), in t-space."""
+
+    def forward(self, x_t, t, m_cond, m_tgt):
+        variance = (t * 0.5) ** 2 + (1 - t) ** 2
+        gain = (t * 0.25 - (1 - t)) / variance
+        return 2.0 + gain * (x_t - t * 2.0)
+
+
+@pytest.fixture
+def batch():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(N, D, generator=generator)
+    observed = torch.rand(N, D, generator=generator) < 0.6
+    return RowBatch(
+        n_rows=N,
+        x=torch.where(observed, x, 0.0),
+        observed=observed,
+        keys=torch.arange(N),
+    )
+
+
+def draw(network, batch, draws, seed=0, config=CONFIG):
+    return trajectories(
+        network,
+        batch,
+        schedule=LINEAR,
+        space="t",
+        config=config,
+        seed=seed,
+        draws=draws,
+    )
+
+
+def test_mean_reads_the_end_point_and_keeps_the_observed(batch):
+    filled = conditional_mean(
+        TowardsTheMean(), batch, schedule=LINEAR, space="t", seed=0
+    )
+    assert torch.equal(filled[batch.observed], batch.x[batch.observed])
+    torch.testing.assert_close(
+        filled[~batch.observed],
+        torch.full_like(filled[~batch.observed], 3.0),
+        atol=1e-5,
+        rtol=1e-5,
+    )
+
+
+def test_trajectories_keep_the_observed_exactly(batch):
+    x = draw(GaussianField(), batch, range(3))
+    for trajectory in x:
+        assert torch.equal(trajectory[batch.observed], batch.x[batch.observed])
+        assert (trajectory[~batch.observed] != 0).all()
+
+
+def test_trajectories_have_the_law_of_the_field(batch):
+    x = draw(GaussianField(), batch, range(200))[:, ~batch.observed]
+    assert x.mean().item() == pytest.approx(2.0, abs=0.02)
+    assert x.std().item() == pytest.approx(0.5, abs=0.02)
+
+
+def test_draws_do_not_depend_on_their_company(batch):
+    together = draw(GaussianField(), batch, range(4))
+    assert torch.equal(draw(GaussianField(), batch, [2])[0], together[2])
+    assert not torch.equal(together[0], together[1])
+    assert not torch.equal(draw(GaussianField(), batch, [0], seed=1)[0], together[0])
+
+
+def test_batches_cover_every_row_once_and_pad_with_real_rows():
+    x = torch.arange(150.0)[:, None]
+    batches = list(row_batches(x, x > -1, torch.arange(150), batch_size=100))
+    kept = torch.cat([b.x[: b.n_rows] for b in batches])
+    assert torch.equal(kept, x)
+    assert [len(b.x) for b in batches] == [128, 64]
+    assert all(torch.isin(b.keys, torch.arange(150)).all() for b in batches)
+
+
+def test_aggregate_centers_numbers_and_averages_codes():
+    draws = torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [10.0, 1.0]])[:, None]
+    is_num = torch.tensor([True, False])
+    mean = aggregate(draws, is_num=is_num, center="mean")
+    median = aggregate(draws, is_num=is_num, center="median")
+    torch.testing.assert_close(mean, torch.tensor([[3.0, 0.5]]))
+    torch.testing.assert_close(median, torch.tensor([[1.0, 0.5]]))
+
+
+def test_more_steps_of_a_better_solver_come_closer(batch):
+    exact = draw(
+        GaussianField(), batch, [0], config=SolverConfig("heun", 500, "uniform", 2)
+    )
+    errors = [
+        (
+            draw(GaussianField(), batch, [0], config=SolverConfig(s, n, "uniform", 2))
+            - exact
+        )
+        .abs()
+        .max()
+        .item()
+        for s, n in [("euler", 5), ("euler", 40), ("heun", 40)]
+    ]
+    assert errors[0] > errors[1] > errors[2]

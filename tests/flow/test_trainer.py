@@ -1,0 +1,212 @@
+"""Training learns, stops where it is told, and keeps the best weights."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from macfm.flow import (
+    LossConfig,
+    NetworkConfig,
+    TimeLaw,
+    TrainConfig,
+    make_network,
+    make_schedule,
+    readout_time,
+    train,
+)
+from macfm.flow._trainer import _hold_out, _LearningRate
+
+D = 6
+GROUP = torch.arange(D)
+LINEAR = make_schedule("linear", gamma=1.0)
+CONFIG = TrainConfig(
+    batch_size=64,
+    max_steps=60,
+    max_seconds=None,
+    learning_rate=3e-3,
+    weight_decay=0.0,
+    warmup_steps=5,
+    decay_share=0.3,
+    ema_decay=0.9,
+    clip_norm=1.0,
+    stopping="validation",
+    patience=100,
+    evaluate_every=10,
+    validation_share=0.1,
+    hide_rate=(0.1, 0.5),
+)
+LOSS = LossConfig(lambda_stab=0.0, lambda_cons=0.0, eta_cons=0.1, sigma_in=0.0)
+
+
+def low_rank_rows(n=400):
+    """Rows of rank 2, so that hidden cells can be found from the others."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(n, 2, generator=generator) @ torch.randn(2, D, generator=generator)
+    observed = torch.rand(n, D, generator=generator) < 0.8
+    return torch.where(observed, x / x.std(dim=0), 0.0), observed
+
+
+def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None):
+    x, observed = rows or low_rank_rows()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = make_network(
+            NetworkConfig(
+                backbone="mlp",
+                d_model=32,
+                n_blocks=2,
+                n_heads=1,
+                dropout=0.0,
+                mask_input=True,
+                residual=True,
+                precondition=True,
+            ),
+            group=GROUP,
+            schedule=LINEAR,
+            space="t",
+        )
+        result = train(
+            network,
+            x,
+            observed,
+            group=GROUP,
+            is_num=torch.ones(D, dtype=torch.bool),
+            schedule=LINEAR,
+            space="t",
+            time_law=TimeLaw(beta=None, share_t0=0.5),
+            config=config,
+            loss_config=LOSS,
+            generator=torch.Generator().manual_seed(0),
+            on_evaluation=on_evaluation,
+        )
+    return network, result
+
+
+def weights(network):
+    return torch.cat([p.detach().flatten() for p in network.parameters()])
+
+
+def test_training_lowers_the_validation_error():
+    _, result = run(replace(CONFIG, max_steps=300))
+    assert result.history[-1].val_error < 0.6 * result.history[0].val_error
+    assert result.n_steps == 300
+
+
+def test_same_generator_same_weights():
+    assert torch.equal(weights(run()[0]), weights(run()[0]))
+
+
+def test_weights_are_those_of_the_best_evaluation():
+    seen = []
+    network, result = run(
+        replace(CONFIG, stopping="none", max_steps=30),
+        on_evaluation=lambda evaluation, n_steps: seen.append(evaluation.step),
+    )
+    assert seen == [10, 20, 30]
+    assert result.best_step == 30
+    network, result = run(replace(CONFIG, max_steps=300, learning_rate=0.5))
+    scores = {e.step: e.val_error for e in result.history}
+    assert scores[result.best_step] == min(scores.values())
+
+
+def test_stale_validation_begins_the_decay_and_finishes_it():
+    ends = []
+    _, result = run(
+        replace(CONFIG, max_steps=5000, patience=2, learning_rate=1e-12),
+        on_evaluation=lambda evaluation, n_steps: ends.append(n_steps),
+    )
+    assert ends[0] == 5000
+    assert result.n_steps == ends[-1] < 5000
+    assert result.history[-1].step == result.n_steps
+
+
+def test_patience_of_the_objective_needs_no_held_out_rows():
+    config = replace(CONFIG, stopping="objective", max_steps=40)
+    _, result = run(config)
+    assert all(e.val_error != e.val_error for e in result.history)  # NaN
+    best = min(result.history, key=lambda e: e.loss)
+    assert result.best_step == best.step
+
+
+def test_time_budget_ends_training_early():
+    _, result = run(replace(CONFIG, max_steps=10**6, max_seconds=0.2))
+    assert result.n_steps < 10**5
+    assert result.history[-1].seconds < 20
+
+
+def test_interruption_keeps_the_best_so_far():
+    def stop(evaluation, n_steps):
+        if evaluation.step == 30:
+            raise KeyboardInterrupt
+
+    network, result = run(on_evaluation=stop)
+    assert result.interrupted
+    assert result.n_steps == 30
+    full, _ = run(replace(CONFIG, stopping="none", decay_share=0.0, max_steps=30))
+    assert weights(network).isfinite().all()
+    assert weights(network).shape == weights(full).shape
+
+
+def test_learning_rate_warms_up_holds_and_decays_to_almost_zero():
+    config = replace(CONFIG, max_steps=100, warmup_steps=10, learning_rate=1.0)
+    rate = _LearningRate(config)
+    assert rate.at(0) == pytest.approx(0.1)
+    assert rate.at(9) == rate.at(60) == 1.0
+    assert not rate.must_decay(69)
+    assert rate.must_decay(70)
+    rate.begin_decay(70)
+    assert rate.end == 100
+    assert rate.at(85) == pytest.approx(0.5)
+    assert rate.at(99) == pytest.approx(1 / 30)
+
+
+def test_early_decay_takes_its_share_of_the_steps_so_far():
+    rate = _LearningRate(replace(CONFIG, max_steps=1000, decay_share=0.25))
+    rate.begin_decay(300)
+    assert rate.end == 400
+
+
+def split(n, config=CONFIG):
+    x = torch.arange(n * D, dtype=torch.float32).view(n, D)
+    observed = torch.ones(n, D, dtype=torch.bool)
+    generator = torch.Generator().manual_seed(0)
+    rows, validation = _hold_out(
+        x, observed, group=GROUP, config=config, t=0.0, generator=generator
+    )
+    return x, rows, validation
+
+
+def test_held_out_rows_are_not_trained_on():
+    x, rows, validation = split(200)
+    trained = {tuple(row) for row in x[rows].tolist()}
+    held = {tuple(row) for row in validation.x.tolist()}
+    assert len(held) == 20
+    assert trained.isdisjoint(held)
+    assert len(trained) + len(held) == 200
+
+
+def test_hidden_cells_are_counted_once_a_column():
+    _, _, validation = split(200)
+    assert validation.n_cells == int(validation.masks.tgt.sum())
+    assert not (validation.masks.cond & validation.masks.tgt).any()
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_tiny_tables_hold_nothing_out(n):
+    _, rows, validation = split(n)
+    assert validation is None
+    assert sorted(rows.tolist()) == list(range(n))
+
+
+def test_readout_time_avoids_a_schedule_at_rest():
+    cosine = make_schedule("cosine", gamma=1.0)
+    assert readout_time(LINEAR, space="t") == 0
+    assert readout_time(cosine, space="s") == 0
+    assert readout_time(cosine, space="t") > 0
+
+
+def test_fewer_rows_than_a_batch_are_reused():
+    rows = tuple(part[:3] for part in low_rank_rows())
+    _, result = run(replace(CONFIG, max_steps=5, evaluate_every=5), rows=rows)
+    assert result.n_steps == 5
