@@ -78,6 +78,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         ``"quantile"`` maps to normal scores, ``"auto"`` does so for heavy tails only.
         On the quantile scale ``method="mean"`` gives a central value close to the
         median, not the mean.
+    max_one_hot : int, default=None
+        Columns of up to this many categories are encoded one-hot, those of more as
+        analog bits.
     impute : list of column names, default=None
         Columns to fill; the others inform but keep their holes. None fills all.
     ignore : list of column names, default=None
@@ -103,6 +106,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         Whether the network is shown the masks.
     residual : bool, default=None
         Residual blocks in the MLP instead of a plain stack.
+    n_frequencies : int, default=None
+        Learned sinusoids of each value that the MLP sees beside it; they resolve steps
+        and spikes, such as a value that most rows share.
     precondition : bool, default=None
         Whether input and output of the network are scaled to unit variance at every t.
     schedule : {"linear", "power", "cosine"}, default=None
@@ -219,6 +225,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         ordinal: Mapping[Any, Sequence[Any]] | None = None,
         bounds: Mapping[Any, Any] | str | None = None,
         numeric_transform: str | Mapping[Any, str] = "standard",
+        max_one_hot: int | None = None,
         impute: Sequence[Any] | None = None,
         ignore: Sequence[Any] | None = None,
         empty_columns: str = "keep",
@@ -231,6 +238,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         dropout: float | None = None,
         mask_input: bool | None = None,
         residual: bool | None = None,
+        n_frequencies: int | None = None,
         precondition: bool | None = None,
         schedule: str | None = None,
         gamma: float | None = None,
@@ -272,6 +280,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self.ordinal = ordinal
         self.bounds = bounds
         self.numeric_transform = numeric_transform
+        self.max_one_hot = max_one_hot
         self.impute = impute
         self.ignore = ignore
         self.empty_columns = empty_columns
@@ -284,6 +293,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self.dropout = dropout
         self.mask_input = mask_input
         self.residual = residual
+        self.n_frequencies = n_frequencies
         self.precondition = precondition
         self.schedule = schedule
         self.gamma = gamma
@@ -344,6 +354,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             ordinal=self.ordinal,
             bounds=self.bounds,
             numeric_transform=self.numeric_transform,
+            max_one_hot=settings.max_one_hot,
             impute=self.impute,
             ignore=self.ignore,
         )
@@ -446,8 +457,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     def _read(self, X: Any, *, reset: bool) -> Table:
         """Check a native table against scikit-learn's contract and wrap it."""
         if hasattr(X, "columns") and hasattr(X, "dtypes"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
             table = as_table(X)
+            validate_data(self, X, reset=reset, skip_check_array=True)
         else:
             # Infinities are left to the table, which names their column.
             X = validate_data(
@@ -611,7 +622,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     def _inference(
         self, encoded: Encoded
     ) -> Iterator[tuple[torch.nn.Module, Iterator[RowBatch]]]:
-        """Give the network and the rows in batches, on the device, without gradients."""
+        """Give the network and the rows in batches, on the device."""
         device = _resolve_device(self.device)
         network = copy.deepcopy(self.network_).to(device).eval()
         keys = row_keys(encoded.x, encoded.observed)

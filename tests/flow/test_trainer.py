@@ -10,12 +10,13 @@ from macfm.flow import (
     NetworkConfig,
     TimeLaw,
     TrainConfig,
+    hold_out,
     make_network,
     make_schedule,
     readout_time,
     train,
 )
-from macfm.flow._trainer import _hold_out, _LearningRate
+from macfm.flow._trainer import _Best, _LearningRate
 
 D = 6
 GROUP = torch.arange(D)
@@ -60,6 +61,7 @@ def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None
                 dropout=0.0,
                 mask_input=True,
                 residual=True,
+                n_frequencies=2,
                 precondition=True,
             ),
             group=GROUP,
@@ -99,15 +101,28 @@ def test_same_generator_same_weights():
 
 def test_weights_are_those_of_the_best_evaluation():
     seen = []
-    network, result = run(
+    _, result = run(
         replace(CONFIG, stopping="none", max_steps=30),
         on_evaluation=lambda evaluation, n_steps: seen.append(evaluation.step),
     )
     assert seen == [10, 20, 30]
     assert result.best_step == 30
-    network, result = run(replace(CONFIG, max_steps=300, learning_rate=0.5))
+    _, result = run(replace(CONFIG, max_steps=300, learning_rate=0.5, decay_share=0.0))
     scores = {e.step: e.val_error for e in result.history}
     assert scores[result.best_step] == min(scores.values())
+
+
+def test_decay_keeps_later_weights_unless_they_are_clearly_worse():
+    best = _Best(torch.nn.Linear(1, 1), ema_decay=0.9)
+    rows = torch.linspace(0, 1, 100, dtype=torch.float64)
+    noise = torch.randn(100, generator=torch.Generator().manual_seed(0)).double()
+    assert best.offer(1.0, rows, step=1, decaying=False)
+    assert not best.offer(1.001, rows + 0.1 * noise, step=2, decaying=False)
+    assert best.step == 1
+    assert not best.offer(1.001, rows + 0.1 * noise, step=3, decaying=True)
+    assert best.step == 3
+    assert not best.offer(2.0, rows + 1.0, step=4, decaying=True)
+    assert best.step == 3
 
 
 def test_stale_validation_begins_the_decay_and_finishes_it():
@@ -167,12 +182,12 @@ def test_early_decay_takes_its_share_of_the_steps_so_far():
     assert rate.end == 400
 
 
-def split(n, config=CONFIG):
+def split(n):
     x = torch.arange(n * D, dtype=torch.float32).view(n, D)
     observed = torch.ones(n, D, dtype=torch.bool)
     generator = torch.Generator().manual_seed(0)
-    rows, validation = _hold_out(
-        x, observed, group=GROUP, config=config, t=0.0, generator=generator
+    rows, validation = hold_out(
+        x, observed, group=GROUP, share=0.1, t=0.0, generator=generator
     )
     return x, rows, validation
 

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from macfm.table import (
-    ONE_HOT_LIMIT,
     TableSchema,
     as_table,
     check_columns,
@@ -60,8 +59,8 @@ def test_kinds_follow_types():
     [
         (2, "binary", 1),
         (3, "onehot", 3),
-        (ONE_HOT_LIMIT, "onehot", ONE_HOT_LIMIT),
-        (ONE_HOT_LIMIT + 1, "bits", 7),
+        (64, "onehot", 64),
+        (65, "bits", 7),
         (128, "bits", 7),
         (129, "bits", 8),
     ],
@@ -71,6 +70,12 @@ def test_width_of_categories(n_categories, encoding, width):
     (column,) = infer({"a": values}).columns
     assert (column.encoding, column.width) == (encoding, width)
     assert len(column.categories) == n_categories
+
+
+@pytest.mark.parametrize(("limit", "encoding"), [(2, "bits"), (5, "onehot")])
+def test_limit_of_one_hot_columns(limit, encoding):
+    (column,) = infer({"a": list("abcde")}, max_one_hot=limit).columns
+    assert column.encoding == encoding
 
 
 def test_numbers_become_categories_on_request():

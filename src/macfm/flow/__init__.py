@@ -38,9 +38,9 @@ from macfm.flow._trainer import (
     TrainConfig,
     TrainResult,
     as_records,
-    readout_time,
     train,
 )
+from macfm.flow._validation import Validation, hold_out, readout_time
 
 __all__ = [
     "Cosine",
@@ -62,6 +62,7 @@ __all__ = [
     "TrainConfig",
     "TrainResult",
     "TransformerVelocity",
+    "Validation",
     "add_input_noise",
     "aggregate",
     "as_records",
@@ -70,6 +71,7 @@ __all__ = [
     "euler_step",
     "flow_matching_loss",
     "heun_step",
+    "hold_out",
     "inference_masks",
     "integrate",
     "keyed_normal",

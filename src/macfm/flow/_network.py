@@ -37,6 +37,8 @@ class NetworkConfig:
     """Whether the network is shown the masks."""
     residual: bool
     """Pre-normalised residual blocks in the MLP instead of a plain stack."""
+    n_frequencies: int
+    """Learned sinusoids of each coordinate beside its value; the MLP alone reads it."""
     precondition: bool
     """Whether to wrap the network in `Preconditioned`."""
 
@@ -67,6 +69,27 @@ class TimeEncoding(nn.Module):
         return self.mlp(torch.cat([torch.sin(angle), torch.cos(angle)], dim=1))
 
 
+class PeriodicFeatures(nn.Module):
+    """Learned sinusoids of every coordinate: ``(n, d) -> (n, 2 d n_frequencies)``.
+
+    They let an MLP resolve steps and spikes in a column, such as a value that most
+    rows share.
+    """
+
+    # NOTE[DIFF]: the paper's network reads the bare values.
+
+    _SCALE = 0.3
+
+    def __init__(self, *, d: int, n_frequencies: int) -> None:
+        super().__init__()
+        self.frequencies = nn.Parameter(self._SCALE * torch.randn(d, n_frequencies))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Expand ``x``."""
+        angle = (2 * math.pi * x.unsqueeze(-1) * self.frequencies).flatten(1)
+        return torch.cat([torch.sin(angle), torch.cos(angle)], dim=1)
+
+
 class ResidualBlock(nn.Module):
     """h + W₂ dropout(SiLU(W₁ norm(h)))."""
 
@@ -89,11 +112,11 @@ class MLPVelocity(nn.Module):
     -----
     ``c_t = MLP(sinusoids(t))`` is added to the projected input, SiLU blocks follow, a
     two-layer head gives the velocity. With ``mask_input=False, residual=False,
-    dropout=0`` it is the network of the paper.
+    dropout=0, n_frequencies=0`` it is the network of the paper.
 
     Shape
     -----
-    ``x_t, m_cond, m_tgt`` are ``(n, d)``, ``t`` is ``(n, 1)``; the result is ``(n, d)``.
+    ``x_t, m_cond, m_tgt`` and the result are ``(n, d)``, ``t`` is ``(n, 1)``.
     """
 
     def __init__(
@@ -105,11 +128,13 @@ class MLPVelocity(nn.Module):
         dropout: float,
         mask_input: bool,
         residual: bool,
+        n_frequencies: int,
     ) -> None:
         super().__init__()
         self.mask_input = mask_input
         self.d = d
-        self.d_in = _padded(3 * d if mask_input else d)
+        self.periodic = PeriodicFeatures(d=d, n_frequencies=n_frequencies)
+        self.d_in = _padded(d * ((3 if mask_input else 1) + 2 * n_frequencies))
         self.project = nn.Linear(self.d_in, d_model)
         self.time = TimeEncoding(d_model=d_model)
         blocks: list[nn.Module] = []
@@ -131,12 +156,14 @@ class MLPVelocity(nn.Module):
 
     def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor, m_tgt: Tensor) -> Tensor:
         """Predict the velocity at ``x_t``."""
+        shown = [x_t, self.periodic(x_t)]
         if self.mask_input:
             # NOTE[DIFF]: the paper's network sees x_t and t alone and cannot tell a
             # conditioning value from a half-transported one.
-            x_t = torch.cat([x_t, m_cond.to(x_t.dtype), m_tgt.to(x_t.dtype)], dim=1)
-        x_t = F.pad(x_t, (0, self.d_in - x_t.shape[1]))
-        h = self.blocks(self.project(x_t) + self.time(t))
+            shown += [m_cond.to(x_t.dtype), m_tgt.to(x_t.dtype)]
+        row = torch.cat(shown, dim=1)
+        row = F.pad(row, (0, self.d_in - row.shape[1]))
+        h = self.blocks(self.project(row) + self.time(t))
         return self.head(h)[:, : self.d]
 
 
@@ -159,7 +186,7 @@ class TransformerBlock(nn.Module):
         nn.init.zeros_(self.modulation.bias)
 
     def forward(self, h: Tensor, c_t: Tensor) -> Tensor:
-        """Mix tokens ``(n, n_tokens, d_model)`` under the time code ``(n, d_model)``."""
+        """Mix tokens ``(n, n_tokens, d_model)`` under a time code ``(n, d_model)``."""
         modulation = self.modulation(F.silu(c_t)).unsqueeze(1)
         shift_1, scale_1, gate_1, shift_2, scale_2, gate_2 = modulation.chunk(6, dim=-1)
         attended = self._attend(self.norm_1(h) * (1 + scale_1) + shift_1)
@@ -184,7 +211,7 @@ class TransformerVelocity(nn.Module):
 
     Shape
     -----
-    ``x_t, m_cond, m_tgt`` are ``(n, d)``, ``t`` is ``(n, 1)``; the result is ``(n, d)``.
+    ``x_t, m_cond, m_tgt`` and the result are ``(n, d)``, ``t`` is ``(n, 1)``.
     """
 
     group: Tensor
@@ -292,6 +319,7 @@ def make_network(
             dropout=config.dropout,
             mask_input=config.mask_input,
             residual=config.residual,
+            n_frequencies=config.n_frequencies,
         )
     else:
         network = TransformerVelocity(

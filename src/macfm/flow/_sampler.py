@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow._masks import Masks, inference_masks
+from macfm.flow._network import Preconditioned
 from macfm.flow._noise import keyed_normal
 from macfm.flow._path import Space, end_point
 from macfm.flow._schedule import Schedule
@@ -59,7 +60,10 @@ def conditional_mean(
     Tensor, shape (n, d)
     """
     masks = inference_masks(batch.observed)
-    x_0 = _start(batch, masks=masks, seed=seed, draw=0)
+    # A preconditioned network does not see the noise at t = 0: none gives the same end
+    # point without its rounding.
+    without_noise = isinstance(network, Preconditioned)
+    x_0 = batch.x if without_noise else _start(batch, masks=masks, seed=seed, draw=0)
     t = torch.zeros(len(x_0), 1, dtype=x_0.dtype, device=x_0.device)
     s_t, ds_t = schedule(t)
     v_t = network(x_0, t, masks.cond, masks.tgt)
@@ -138,8 +142,8 @@ def row_batches(
     """Cut rows into batches, each padded with its own rows to a multiple of 64.
 
     Small matrix products take other code paths than large ones, with other last bits;
-    padded, a row's result does not depend on how many rows came with it. ``n_rows`` says
-    how many results to keep.
+    padded, a row's result does not depend on how many rows came with it. ``n_rows``
+    says how many results to keep.
     """
     for start in range(0, len(x), batch_size):
         stop = min(start + batch_size, len(x))

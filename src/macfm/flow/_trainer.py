@@ -13,15 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
-from macfm.flow._masks import Masks, sample_masks
-from macfm.flow._path import Space, add_input_noise, end_point, sample_path
+from macfm.flow._masks import sample_masks
+from macfm.flow._path import Space, add_input_noise, sample_path
 from macfm.flow._schedule import Schedule, TimeLaw
-
-# Held-out rows hide few cells, so that what remains is close to what `transform` sees.
-_VALIDATION_HIDE_RATE = 0.15
-# Held-out rows are scored under several masks until about this many cells are hidden.
-_VALIDATION_CELLS = 20_000
-_VALIDATION_ROWS = 2_000
+from macfm.flow._validation import hold_out, readout_time
 
 
 @dataclass(frozen=True)
@@ -86,83 +81,6 @@ class TrainResult:
     """Whether the user stopped it."""
 
 
-@dataclass(frozen=True)
-class Validation:
-    """Held-out rows with cells hidden once and for all."""
-
-    x: Tensor
-    masks: Masks
-    eps: Tensor
-    t: Tensor
-    n_cells: int
-
-    def error(self, network: nn.Module, *, schedule: Schedule, space: Space) -> float:
-        """Root mean square error of the end point of the path on hidden cells."""
-        total = torch.zeros((), dtype=torch.float64)
-        for rows in torch.arange(len(self.x)).split(4096):
-            masks = Masks(cond=self.masks.cond[rows], tgt=self.masks.tgt[rows])
-            path = sample_path(
-                self.x[rows],
-                eps=self.eps[rows],
-                t=self.t[rows],
-                masks=masks,
-                schedule=schedule,
-                space=space,
-            )
-            v_t = network(path.x_t, path.t, masks.cond, masks.tgt)
-            v_s = v_t / path.ds_t if space == "t" else v_t
-            miss = end_point(path.x_t, v_s, path.s_t) - self.x[rows]
-            total += torch.where(masks.tgt, miss, 0.0).double().square().sum().cpu()
-        return math.sqrt(total.item() / max(self.n_cells, 1))
-
-
-def readout_time(schedule: Schedule, *, space: Space) -> float:
-    """Return the earliest time at which the network's end point is defined.
-
-    It is 0 unless the network speaks dx/dt and the schedule starts at rest, where the
-    velocity at t = 0 is 0 and says nothing.
-    """
-    ds_0 = schedule(torch.zeros(1, dtype=torch.float64))[1].item()
-    return 0.0 if space == "s" or ds_0 > 0 else 0.1
-
-
-def _hold_out(
-    x: Tensor,
-    observed: Tensor,
-    *,
-    group: Tensor,
-    config: TrainConfig,
-    t: float,
-    generator: torch.Generator,
-) -> tuple[Tensor, Validation | None]:
-    """Split the rows: indices to train on, and the held-out rows with hidden cells."""
-    n = len(x)
-    order = torch.randperm(n, generator=generator, device=x.device)
-    n_held = max(round(config.validation_share * n), min(5, n // 4))
-    n_held = min(n_held, _VALIDATION_ROWS)
-    if config.stopping != "validation" or n_held < 2:
-        return order, None
-    held = order[:n_held]
-    n_groups = int(group.max()) + 1
-    per_pass = max(n_held * n_groups * _VALIDATION_HIDE_RATE, 1)
-    held = held.repeat(min(max(round(_VALIDATION_CELLS / per_pass), 1), 16))
-    rate = (_VALIDATION_HIDE_RATE, _VALIDATION_HIDE_RATE)
-    masks = sample_masks(
-        observed[held], group=group, hide_rate=rate, generator=generator
-    )
-    eps = torch.randn(
-        len(held), x.shape[1], generator=generator, device=x.device, dtype=x.dtype
-    )
-    first = torch.zeros(n_groups, dtype=torch.int64, device=x.device)
-    first[group.flip(0)] = torch.arange(len(group), device=x.device).flip(0)
-    n_cells = int(masks.tgt[:, first].sum())
-    if n_cells == 0:
-        return order, None
-    times = torch.full((len(held), 1), t, device=x.device, dtype=x.dtype)
-    validation = Validation(x=x[held], masks=masks, eps=eps, t=times, n_cells=n_cells)
-    return order[n_held:], validation
-
-
 class _RowStream:
     """Rows in a new random order every epoch, cut into batches of one size."""
 
@@ -211,33 +129,52 @@ class _LearningRate:
 
 
 class _Best:
-    """The averaged weights, and a copy of them at the best evaluation."""
+    """The averaged weights, and a copy of those worth keeping.
+
+    While the learning rate is constant the lowest score is kept. While it decays, a
+    later evaluation is kept unless it is worse than the lowest by more than a standard
+    error: on a small table the errors of held-out rows cannot tell the two apart, and
+    finished weights are the better guess.
+    """
 
     def __init__(self, network: nn.Module, *, ema_decay: float) -> None:
         self._ema_decay = ema_decay
         self._n_updates = 0
+        self._lowest = math.inf
+        self._lowest_rows: Tensor | None = None
         self.averaged = copy.deepcopy(network).eval().requires_grad_(False)
-        self.weights = copy.deepcopy(self.averaged.state_dict())
+        self.weights = self.averaged.state_dict()
         self.step = 0
-        self.score = math.inf
 
     def update(self, network: nn.Module) -> None:
         """Move the average towards the network's weights."""
         self._n_updates += 1
         n = self._n_updates
         decay = min(self._ema_decay, (1 + n) / (10 + n))
-        pairs = zip(self.averaged.parameters(), network.parameters(), strict=True)
+        averages, weights = list(self.averaged.parameters()), list(network.parameters())
         with torch.no_grad():
-            for average, parameter in pairs:
-                average.lerp_(parameter, 1 - decay)
+            torch._foreach_lerp_(averages, weights, 1 - decay)
 
-    def offer(self, score: float, step: int) -> bool:
-        """Keep the averaged weights if ``score`` is the lowest so far."""
-        if not score < self.score:
+    def offer(
+        self, score: float, rows: Tensor | None, *, step: int, decaying: bool
+    ) -> bool:
+        """Keep the averaged weights if they are worth it; tell if the score fell.
+
+        ``rows`` are the errors of single held-out rows behind the score, if any.
+        """
+        is_lowest = score < self._lowest
+        if is_lowest or (decaying and self._is_as_good(rows)):
+            self.step = step
+            self.weights = copy.deepcopy(self.averaged.state_dict())
+        if is_lowest:
+            self._lowest, self._lowest_rows = score, rows
+        return is_lowest
+
+    def _is_as_good(self, rows: Tensor | None) -> bool:
+        if rows is None or self._lowest_rows is None:
             return False
-        self.score, self.step = score, step
-        self.weights = copy.deepcopy(self.averaged.state_dict())
-        return True
+        gap = rows - self._lowest_rows
+        return bool(gap.mean() <= gap.std() / math.sqrt(len(gap)))
 
 
 def train(
@@ -283,15 +220,20 @@ def train(
     Notes
     -----
     The learning rate stays constant until the error on hidden cells of held-out rows
-    has not improved for ``patience`` evaluations (or three quarters of a budget are
-    used up), then decays to 0 from the best weights so far: the length is found by
-    validation, and the decay is always finished.
+    has not improved for ``patience`` evaluations, or the budget says so, then decays
+    to 0 over ``decay_share`` of all steps: the length is found by validation, and the
+    decay is always finished.
     """
     # NOTE[DIFF]: the paper stops on the training objective (stopping="objective").
     began = time.perf_counter()
     t_readout = readout_time(schedule, space=space)
-    rows, validation = _hold_out(
-        x, observed, group=group, config=config, t=t_readout, generator=generator
+    rows, validation = hold_out(
+        x,
+        observed,
+        group=group,
+        share=config.validation_share if config.stopping == "validation" else 0.0,
+        t=t_readout,
+        generator=generator,
     )
     stream = _RowStream(rows, generator=generator)
     optimizer = torch.optim.AdamW(
@@ -303,8 +245,8 @@ def train(
     rate = _LearningRate(config)
     best = _Best(network, ema_decay=config.ema_decay)
     history: list[Evaluation] = []
-    running: list[LossTerms] = []
-    n_stale, step, interrupted = 0, 0, False
+    running = torch.zeros(4, device=x.device)
+    n_stale, n_evaluated, step, interrupted = 0, 0, 0, False
     network.train()
     try:
         while step < rate.end:
@@ -331,26 +273,38 @@ def train(
             _clip_gradients(network, config.clip_norm)
             optimizer.step()
             best.update(network)
-            running.append(terms)
+            parts = (terms.total, terms.fm, terms.stab, terms.cons)
+            running += torch.stack(parts).detach()
             step += 1
 
             if step % config.evaluate_every and step != rate.end:
                 continue
-            evaluation = _evaluate(
-                best.averaged,
-                running,
-                validation=validation,
-                schedule=schedule,
-                space=space,
+            row_errors, val_error = None, math.nan
+            if validation is not None:
+                row_errors = validation.row_errors(
+                    best.averaged, schedule=schedule, space=space
+                )
+                val_error = math.sqrt(row_errors.sum().item() / validation.n_cells)
+            loss, fm, stab, cons = (running / (step - n_evaluated)).tolist()
+            running, n_evaluated = torch.zeros_like(running), step
+            evaluation = Evaluation(
                 step=step,
+                loss=loss,
+                fm=fm,
+                stab=stab,
+                cons=cons,
+                val_error=val_error,
                 learning_rate=rate.at(step - 1),
                 seconds=time.perf_counter() - began,
             )
-            running = []
             history.append(evaluation)
-            score = _score(evaluation, config=config, validation=validation)
-            improved = best.offer(score, step)
-            n_stale = 0 if improved else n_stale + 1
+            fell = best.offer(
+                _score(evaluation, stopping=config.stopping),
+                row_errors,
+                step=step,
+                decaying=rate.decay_from is not None,
+            )
+            n_stale = 0 if fell else n_stale + 1
             if rate.decay_from is None:
                 stale = config.stopping != "none" and n_stale >= config.patience
                 spent = _time_is_spent(evaluation.seconds, config=config)
@@ -373,12 +327,9 @@ def _clip_gradients(network: nn.Module, clip_norm: float) -> None:
     The norm is summed in float64: in float32 its last bits, and with them the whole
     course of training, would depend on the number of threads.
     """
-    gradients = [p.grad for p in network.parameters() if p.grad is not None]
-    squares = [gradient.double().square().sum() for gradient in gradients]
-    norm = torch.stack(squares).sum().sqrt()
-    scale = (clip_norm / (norm + 1e-6)).clamp(max=1.0).float()
-    for gradient in gradients:
-        gradient.mul_(scale)
+    gradients = [p.grad.flatten() for p in network.parameters() if p.grad is not None]
+    norm = torch.cat(gradients).double().square().sum().sqrt()
+    nn.utils.clip_grads_with_norm_(network.parameters(), clip_norm, norm)
 
 
 def _loss_of_batch(
@@ -418,47 +369,11 @@ def _loss_of_batch(
     return flow_matching_loss(network, path, masks=masks, xi=xi, config=loss_config)
 
 
-@torch.no_grad()
-def _evaluate(
-    network: nn.Module,
-    running: list[LossTerms],
-    *,
-    validation: Validation | None,
-    schedule: Schedule,
-    space: Space,
-    step: int,
-    learning_rate: float,
-    seconds: float,
-) -> Evaluation:
-    """Average the loss terms since the last evaluation and score the weights."""
-    means = {
-        name: torch.stack([getattr(terms, name).detach() for terms in running])
-        .mean()
-        .item()
-        for name in ("total", "fm", "stab", "cons")
-    }
-    val_error = math.nan
-    if validation is not None:
-        val_error = validation.error(network, schedule=schedule, space=space)
-    return Evaluation(
-        step=step,
-        loss=means["total"],
-        fm=means["fm"],
-        stab=means["stab"],
-        cons=means["cons"],
-        val_error=val_error,
-        learning_rate=learning_rate,
-        seconds=seconds,
-    )
-
-
-def _score(
-    evaluation: Evaluation, *, config: TrainConfig, validation: Validation | None
-) -> float:
+def _score(evaluation: Evaluation, *, stopping: str) -> float:
     """Return what must fall for training to go on."""
-    if validation is not None:
+    if not math.isnan(evaluation.val_error):
         return evaluation.val_error
-    if config.stopping == "objective":
+    if stopping == "objective":
         return evaluation.loss
     return -evaluation.step  # nothing to judge by: the last weights are kept
 

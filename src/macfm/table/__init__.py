@@ -6,12 +6,10 @@
 
 from ._encoder import Encoded, TableEncoder
 from ._flags import append_flags
-from ._infer import ONE_HOT_LIMIT
 from ._io import Table, as_table
 from ._schema import ColumnSchema, TableSchema, check_columns
 
 __all__ = [
-    "ONE_HOT_LIMIT",
     "ColumnSchema",
     "Encoded",
     "Table",

@@ -20,9 +20,7 @@ from ._schema import ColumnSchema
 from ._ticks import granule, split
 from ._transform import heavy_tailed
 
-__all__ = ["ONE_HOT_LIMIT", "infer_columns"]
-
-ONE_HOT_LIMIT = 64
+__all__ = ["infer_columns"]
 """Most categories with a coordinate each; beyond it they become bits."""
 
 TRANSFORMS = ("standard", "quantile", "auto")
@@ -45,6 +43,7 @@ def infer_columns(
     ordinal: Mapping[Hashable, Sequence] | None,
     bounds: Mapping[Hashable, Any] | str | None,
     numeric_transform: str | Mapping[Hashable, str],
+    max_one_hot: int,
     impute: Sequence[Hashable] | None,
     ignore: Sequence[Hashable] | None,
 ) -> list[ColumnSchema]:
@@ -67,7 +66,12 @@ def infer_columns(
             columns.append(ColumnSchema(name, "ignored", table.dtype(j)))
             continue
         data = table.column(j)
-        column = _kind(data, name in wishes["categorical"], wishes["ordinal"].get(name))
+        column = _kind(
+            data,
+            name in wishes["categorical"],
+            wishes["ordinal"].get(name),
+            max_one_hot=max_one_hot,
+        )
         wished = wishes["bounds"].get(name)
         if bounds == "observed" and column.kind in NUMBER_KINDS:
             wished = "observed"
@@ -80,7 +84,11 @@ def infer_columns(
 
 
 def _kind(
-    data: ColumnData, as_categories: bool, levels: Sequence | None
+    data: ColumnData,
+    as_categories: bool,
+    levels: Sequence | None,
+    *,
+    max_one_hot: int,
 ) -> ColumnSchema:
     """Decide the kind of a column, with its categories and width."""
     column = ColumnSchema(
@@ -114,16 +122,15 @@ def _kind(
     categories = _ordered(distinct, data)
     if kind == "categorical":
         _warn_identifiers(data.name, len(seen), len(categories))
-    return replace(
-        column, kind=kind, categories=categories, **_encoding(len(categories))
-    )
+    encoding = _encoding(len(categories), max_one_hot=max_one_hot)
+    return replace(column, kind=kind, categories=categories, **encoding)
 
 
-def _encoding(n_categories: int) -> dict[str, Any]:
+def _encoding(n_categories: int, *, max_one_hot: int) -> dict[str, Any]:
     """Return encoding and width for a number of categories, at least two."""
     if n_categories == 2:
         return {"encoding": "binary", "width": 1}
-    if n_categories <= ONE_HOT_LIMIT:
+    if n_categories <= max_one_hot:
         return {"encoding": "onehot", "width": n_categories}
     return {"encoding": "bits", "width": (n_categories - 1).bit_length()}
 

@@ -113,6 +113,7 @@ class TableSchema:
         ordinal: Mapping[Hashable, Sequence] | None = None,
         bounds: Mapping[Hashable, Any] | str | None = None,
         numeric_transform: str | Mapping[Hashable, str] = "standard",
+        max_one_hot: int = 64,
         impute: Sequence[Hashable] | None = None,
         ignore: Sequence[Hashable] | None = None,
     ) -> TableSchema:
@@ -131,6 +132,9 @@ class TableSchema:
         numeric_transform : {"standard", "quantile", "auto"} or dict, \
                 default="standard"
             Scaling of numbers and times; columns a dict leaves out are "standard".
+        max_one_hot : int, default=64
+            Columns of up to this many categories get one coordinate a category, those
+            of more get analog bits.
         impute : list of names, default=None
             Columns to fill; all when None.
         ignore : list of names, default=None
@@ -144,6 +148,7 @@ class TableSchema:
             ordinal=ordinal,
             bounds=bounds,
             numeric_transform=numeric_transform,
+            max_one_hot=max_one_hot,
             impute=impute,
             ignore=ignore,
         )

@@ -1,0 +1,604 @@
+"""MACFMImputer as its users meet it."""
+
+import inspect
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+
+from macfm import MACFMImputer
+
+QUICK = {
+    "max_steps": 30,
+    "evaluate_every": 10,
+    "d_model": 32,
+    "n_blocks": 1,
+    "batch_size": 64,
+    "verbose": False,
+    "device": "cpu",
+}
+
+
+def imputer(**changes):
+    return MACFMImputer(**(QUICK | {"random_state": 0} | changes))
+
+
+def mixed_frame(n=120, share=0.25, seed=0):
+    """Numbers, text, booleans, categories and dates that hang together."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=n)
+    frame = pd.DataFrame(
+        {
+            "weight": 70 + 10 * z + rng.normal(size=n),
+            "visits": pd.array((5 + 2 * z).round().clip(0).astype(int), "Int64"),
+            "sex": np.where(z + rng.normal(size=n) > 0, "f", "m"),
+            "smoker": pd.array(z > 0.5, "boolean"),
+            "stage": pd.Categorical.from_codes(
+                np.digitize(z, [-1, 1]), ["I", "II", "III"], ordered=True
+            ),
+            "ward": np.array(["A", "B", "C"])[np.digitize(z, [-0.5, 0.5])],
+            "admitted": pd.Timestamp("2024-01-01")
+            + pd.to_timedelta((30 * z).round(), unit="D"),
+        },
+        index=[f"p{i}" for i in range(n)],
+    )
+    frame["sex"] = frame["sex"].astype(object)
+    for name in frame:
+        frame.loc[rng.random(n) < share, name] = None
+    return frame
+
+
+def array(n=150, d=6, share=0.25, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2)) @ rng.normal(size=(2, d)) + 0.1 * rng.normal(
+        size=(n, d)
+    )
+    x[rng.random((n, d)) < share] = np.nan
+    return x.astype(dtype)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    frame = mixed_frame()
+    return imputer().fit(frame), frame
+
+
+def assert_same_where_observed(before, after):
+    assert list(after.columns) == list(before.columns)
+    assert after.index.equals(before.index)
+    assert (after.dtypes == before.dtypes).all()
+    for name in before:
+        observed = before[name].notna()
+        assert (before[name][observed] == after[name][observed]).all()
+
+
+# What comes back
+
+
+def test_completed_frame_has_no_holes_and_the_same_shape(fitted):
+    model, frame = fitted
+    before = frame.copy(deep=True)
+    completed = model.transform(frame)
+    assert not completed.isna().any().any()
+    assert_same_where_observed(frame, completed)
+    pd.testing.assert_frame_equal(frame, before)  # the input is not touched
+    assert set(completed["ward"]) <= {"A", "B", "C"}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_array_keeps_its_dtype_and_its_observed_bits(dtype):
+    x = array(dtype=dtype)
+    filled = imputer().fit_transform(x)
+    assert filled.dtype == dtype
+    assert np.isfinite(filled).all()
+    observed = ~np.isnan(x)
+    assert x[observed].tobytes() == filled[observed].tobytes()
+
+
+def test_integers_beyond_the_floats_come_back_exactly():
+    big = pd.array([2**62 + 1, 2**62 + 3, None, 2**62 + 7], "Int64")
+    frame = pd.DataFrame({"id": big, "b": [1.0, None, 2.0, 3.0]})
+    completed = imputer(max_steps=3).fit_transform(frame)
+    assert completed["id"].tolist()[:2] == [2**62 + 1, 2**62 + 3]
+    assert completed["id"].dtype == "Int64"
+
+
+def test_polars_in_polars_out():
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"a": [1.0, None, 3.0, 4.0], "b": ["x", "y", None, "x"]})
+    completed = imputer(max_steps=3).fit_transform(frame)
+    assert isinstance(completed, pl.DataFrame)
+    assert completed.schema == frame.schema
+    assert completed.null_count().sum_horizontal().item() == 0
+    assert completed["a"][0] == 1.0
+
+
+def test_rows_unseen_in_fit_are_filled_without_another_fit(fitted):
+    model, _ = fitted
+    weights = pickle.dumps(model.network_.state_dict())
+    completed = model.transform(mixed_frame(seed=5))
+    assert not completed.isna().any().any()
+    assert pickle.dumps(model.network_.state_dict()) == weights
+
+
+def test_imputation_beats_the_mean_on_a_low_rank_table():
+    full = array(n=600, share=0.0)
+    rng = np.random.default_rng(1)
+    hidden = rng.random(full.shape) < 0.2
+    x = np.where(hidden, np.nan, full)
+    filled = MACFMImputer(
+        random_state=0, max_steps=600, d_model=64, batch_size=128, verbose=False
+    ).fit_transform(x)
+    mean = np.where(hidden, np.nanmean(x, axis=0), full)
+    error = np.sqrt(np.mean((filled - full)[hidden] ** 2))
+    assert error < 0.35 * np.sqrt(np.mean((mean - full)[hidden] ** 2))
+
+
+# Draws
+
+
+def test_draws_are_complete_differ_and_keep_the_observed(fitted):
+    model, frame = fitted
+    draws = model.sample(frame, n_draws=4)
+    assert len(draws) == 4
+    for draw in draws:
+        assert not draw.isna().any().any()
+        assert_same_where_observed(frame, draw)
+    assert not draws[0].equals(draws[1])
+
+
+def test_first_draws_do_not_depend_on_their_number(fitted):
+    model, frame = fitted
+    for few, many in zip(
+        model.sample(frame, n_draws=2), model.sample(frame, n_draws=5), strict=False
+    ):
+        pd.testing.assert_frame_equal(few, many)
+
+
+@pytest.mark.parametrize("n_draws", [0, -1, 2.0, True])
+def test_number_of_draws_must_be_a_count(fitted, n_draws):
+    with pytest.raises(ValueError, match="n_draws must be an integer of at least 1"):
+        fitted[0].sample(fitted[1], n_draws=n_draws)
+
+
+def test_spread_of_draws_covers_the_truth():
+    """Draws of a noisy copy spread as wide as the noise: 90 % intervals hold 90 %."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=2000)
+    full = np.column_stack([z, z + 0.5 * rng.normal(size=2000)])
+    x = full.copy()
+    hidden = rng.random(2000) < 0.3
+    x[hidden, 1] = np.nan
+    model = MACFMImputer(
+        random_state=0, max_steps=1200, d_model=64, batch_size=256, verbose=False
+    ).fit(x)
+    draws = np.stack([d[hidden, 1] for d in model.sample(x, n_draws=40)])
+    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+    truth = full[hidden, 1]
+    assert 0.8 < np.mean((low <= truth) & (truth <= high)) < 0.97
+
+
+# Reproducibility: the same row gives the same value in any company
+
+METHODS = pytest.mark.parametrize(
+    "settings",
+    [
+        {"method": "mean"},
+        {"method": "sample", "n_trials": 3, "n_steps": 3},
+        {"method": "sample", "n_trials": 3, "n_steps": 3, "aggregate": "median"},
+        {"preset": "paper", "n_trials": 2, "n_steps": 2},
+        {"backbone": "transformer", "n_heads": 2, "method": "sample", "n_trials": 2},
+    ],
+    ids=["mean", "sample", "median", "paper", "transformer"],
+)
+
+
+@METHODS
+def test_value_of_a_row_does_not_depend_on_its_company(settings):
+    x = array(n=200)
+    model = imputer(**settings).fit(x)
+    whole = model.transform(x)
+    np.testing.assert_array_equal(model.transform(x), whole)
+    order = np.random.default_rng(3).permutation(len(x))
+    np.testing.assert_array_equal(model.transform(x[order]), whole[order])
+    np.testing.assert_array_equal(model.transform(x[70:75]), whole[70:75])
+    np.testing.assert_array_equal(model.transform(x[3:4]), whole[3:4])
+    model.set_params(transform_batch_size=64)
+    np.testing.assert_array_equal(model.transform(x), whole)
+
+
+@METHODS
+def test_same_seed_same_model_another_seed_another(settings):
+    x = array(n=200)
+    first = imputer(**settings).fit_transform(x)
+    np.testing.assert_array_equal(imputer(**settings).fit_transform(x), first)
+    other = imputer(**(settings | {"random_state": 1})).fit_transform(x)
+    assert not np.array_equal(other, first)
+
+
+@pytest.mark.parametrize("backbone", ["mlp", "transformer"])
+def test_number_of_threads_does_not_matter(backbone):
+    x = array(n=300, d=7)
+    n_threads = torch.get_num_threads()
+    results = []
+    try:
+        for n in (1, 2, 3, 4):
+            torch.set_num_threads(n)
+            model = imputer(backbone=backbone, n_heads=2, d_model=64).fit(x)
+            results.append(model.transform(x))
+            assert torch.get_num_threads() == n
+    finally:
+        torch.set_num_threads(n_threads)
+    for other in results[1:]:
+        np.testing.assert_array_equal(other, results[0])
+
+
+def test_global_random_state_is_neither_read_nor_moved():
+    x = array()
+    torch.manual_seed(7)
+    np.random.seed(7)  # noqa: NPY002 - the global state is what is tested
+    before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    first = imputer().fit_transform(x)
+    assert torch.equal(torch.random.get_rng_state(), before[0])
+    assert (np.random.get_state()[1] == before[1]).all()  # noqa: NPY002
+    torch.manual_seed(8)
+    np.testing.assert_array_equal(imputer().fit_transform(x), first)
+
+
+def test_twins_get_the_same_mean_and_different_draws():
+    x = array(n=100, share=0.0)
+    x[:20] = x[0]
+    x[:20, 1] = np.nan
+    model = imputer().fit(x)
+    assert len(np.unique(model.transform(x)[:20, 1])) == 1
+    assert len(np.unique(model.sample(x, n_draws=1)[0][:20, 1])) == 20
+
+
+def test_scrambled_hidden_values_change_nothing():
+    """Nothing behind a missing cell is readable: values under nullable NA included."""
+    values = np.arange(40.0)
+    gone = np.arange(40) % 4 == 0
+
+    def frame(secret):
+        hidden = np.where(gone, secret, values)
+        masked = pd.arrays.FloatingArray(hidden.copy(), gone.copy())
+        return pd.DataFrame({"a": masked, "b": values[::-1].copy()})
+
+    first = imputer(max_steps=5).fit_transform(frame(0.0))
+    second = imputer(max_steps=5).fit_transform(frame(1e9))
+    pd.testing.assert_frame_equal(first, second)
+
+
+# Settings
+
+
+def alternatives():
+    """For every parameter a value other than the one the quick imputer uses."""
+    return {
+        "preset": "paper",
+        "method": "sample",
+        "aggregate": ("median", {"method": "sample"}),
+        "n_trials": (2, {"method": "sample", "n_trials": 3}),
+        "categorical": (["visits"], {}),
+        "ordinal": ({"ward": ["C", "A", "B"]}, {}),
+        "bounds": ("observed", {"method": "sample", "n_trials": 1}),
+        "numeric_transform": ("quantile", {}),
+        "max_one_hot": (2, {}),
+        "impute": (["weight"], {}),
+        "ignore": (["weight"], {}),
+        "add_indicator": (True, {}),
+        "backbone": ("transformer", {"n_heads": 2}),
+        "d_model": (16, {}),
+        "n_blocks": (2, {}),
+        "n_heads": (4, {"backbone": "transformer", "n_heads": 2}),
+        "dropout": (0.5, {}),
+        "mask_input": (False, {}),
+        "residual": (False, {}),
+        "n_frequencies": (1, {}),
+        "precondition": (False, {}),
+        "schedule": ("cosine", {"velocity_space": "s"}),
+        "gamma": (2.5, {"schedule": "power", "velocity_space": "s", "gamma": 1.5}),
+        "velocity_space": ("s", {"schedule": "power", "method": "sample"}),
+        "time_law": ((2.0, 2.0), {}),
+        "share_t0": (0.0, {}),
+        "hide_rate": ((0.8, 0.9), {}),
+        "lambda_stab": (3.0, {}),
+        "lambda_cons": (3.0, {}),
+        "eta_cons": (1.0, {"lambda_cons": 1.0}),
+        "sigma_in": (0.5, {}),
+        "batch_size": (32, {}),
+        "max_steps": (20, {}),
+        "learning_rate": (1e-2, {}),
+        "weight_decay": (0.5, {}),
+        "warmup_steps": (0, {}),
+        "decay_share": (0.0, {}),
+        "ema_decay": (0.0, {}),
+        "clip_norm": (1e-3, {}),
+        "stopping": ("none", {}),
+        "patience": (1, {"learning_rate": 0.5, "max_steps": 200}),
+        "evaluate_every": (1, {"learning_rate": 0.5}),
+        "validation_share": (0.5, {}),
+        "solver": ("euler", {"method": "sample"}),
+        "n_steps": (3, {"method": "sample"}),
+        "grid": ("beta", {"method": "sample"}),
+        "grid_beta": (5.0, {"method": "sample", "grid": "beta"}),
+        "random_state": (1, {}),
+    }
+
+
+# These say where, how loudly or how long to compute, never what.
+SILENT = {
+    "empty_columns",
+    "handle_unknown",
+    "max_seconds",
+    "transform_batch_size",
+    "device",
+    "verbose",
+}
+
+
+def test_every_parameter_is_either_tried_or_known_to_be_silent():
+    parameters = set(inspect.signature(MACFMImputer).parameters)
+    assert set(alternatives()) | SILENT == parameters
+    assert not set(alternatives()) & SILENT
+
+
+@pytest.mark.parametrize("name", alternatives())
+def test_every_parameter_reaches_the_result(name):
+    choice = alternatives()[name]
+    value, others = choice if isinstance(choice, tuple) else (choice, {})
+    frame = mixed_frame(n=80)
+    steps = {"n_trials": 2, "n_steps": 2} | others
+    base = imputer(**steps).fit_transform(frame)
+    changed = imputer(**(steps | {name: value})).fit_transform(frame)
+    assert not changed.equals(base)
+
+
+def test_documented_parameters_and_defaults_are_those_of_the_signature():
+    signature = inspect.signature(MACFMImputer).parameters
+    section = MACFMImputer.__doc__.split("Attributes\n")[0]
+    documented = {}
+    for names, default in re.findall(
+        r"^    ([a-z0-9_, ]+) : .*?default=([^\s]+)$", section, re.MULTILINE
+    ):
+        for name in names.split(", "):
+            documented[name] = default.strip('"')
+    assert documented == {n: str(p.default) for n, p in signature.items()}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"preset": "best"}, "preset must be one of 'default', 'paper'"),
+        ({"method": "median"}, "method must be one of 'mean', 'sample'"),
+        ({"n_trials": 0}, "n_trials must be an integer of at least 1, got n_trials=0"),
+        ({"dropout": 1.0}, r"dropout must be a number in \[0, 1\)"),
+        ({"hide_rate": (0.6, 0.2)}, "hide_rate must be a pair"),
+        ({"gamma": 4}, r"gamma must be a number in \[1, 3\]"),
+        ({"time_law": (0, 1)}, "time_law must be 'uniform' or a pair"),
+        ({"learning_rate": 0}, "learning_rate must be a number above 0"),
+        ({"max_seconds": -1}, "max_seconds must be None or a number above 0"),
+        ({"mask_input": 1}, "mask_input must be True or False"),
+        ({"device": "tpu"}, "device must be 'auto', 'cpu', 'cuda' or 'cuda:N'"),
+        ({"schedule": "cosine"}, "method='mean' reads the velocity at t = 0"),
+        ({"empty_columns": "drop"}, "empty_columns must be one of 'keep', 'error'"),
+    ],
+)
+def test_wrong_setting_is_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        imputer(**settings).fit(array())
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is there")
+def test_missing_gpu_is_said_plainly():
+    with pytest.raises(ValueError, match="torch finds no CUDA device"):
+        imputer(device="cuda").fit(array())
+
+
+# Edges
+
+
+def test_empty_column_stays_empty_with_a_warning_or_an_error():
+    frame = pd.DataFrame({"a": [1.0, 2.0, None], "void": [np.nan] * 3})
+    with pytest.warns(UserWarning, match="no value was observed in column 'void'"):
+        completed = imputer(max_steps=2).fit_transform(frame)
+    assert completed["void"].isna().all()
+    assert completed["a"].notna().all()
+    with pytest.raises(ValueError, match="column 'void'"):
+        imputer(empty_columns="error").fit(frame)
+
+
+def test_constant_column_and_single_value_are_filled_with_what_was_seen():
+    frame = pd.DataFrame(
+        {"same": [3.0, None, 3.0], "once": [None, 5.0, None], "free": [1.0, 2.0, None]}
+    )
+    completed = imputer(max_steps=2).fit_transform(frame)
+    assert completed["same"].tolist() == [3.0] * 3
+    assert completed["once"].tolist() == [5.0] * 3
+
+
+def test_table_in_which_nothing_varies_needs_no_network():
+    frame = pd.DataFrame({"a": [1.0, None], "b": ["x", "x"]})
+    model = imputer().fit(frame)
+    assert model.network_ is None
+    assert model.transform(frame)["a"].tolist() == [1.0, 1.0]
+    assert len(model.sample(frame, n_draws=2)) == 2
+
+
+def test_complete_table_comes_back_as_it_is(fitted):
+    model, frame = fitted
+    complete = frame.dropna()
+    assert len(complete)
+    pd.testing.assert_frame_equal(model.transform(complete), complete)
+
+
+def test_no_rows_are_refused_in_fit_and_returned_in_transform(fitted):
+    model, frame = fitted
+    with pytest.raises(ValueError, match="0 rows"):
+        imputer().fit(frame.iloc[:0])
+    pd.testing.assert_frame_equal(model.transform(frame.iloc[:0]), frame.iloc[:0])
+
+
+def test_one_row_one_column_and_more_columns_than_rows():
+    one_row = imputer(max_steps=2).fit_transform(np.array([[1.0, 2.0]]))
+    np.testing.assert_array_equal(one_row, [[1.0, 2.0]])
+    column = np.array([[1.0], [3.0], [np.nan], [2.0]])
+    filled = imputer(max_steps=2).fit_transform(column)
+    assert np.isfinite(filled).all()
+    wide = array(n=8, d=30)
+    assert np.isfinite(imputer(max_steps=2).fit_transform(wide)).all()
+
+
+def test_row_without_any_value_is_filled():
+    x = array(n=60)
+    x[5] = np.nan
+    assert np.isfinite(imputer().fit_transform(x)).all()
+
+
+def test_unseen_category_is_kept_and_does_not_inform(fitted):
+    model, frame = fitted
+    strange = frame.iloc[[0, 1]].copy()
+    strange["ward"] = ["Z", strange["ward"].iloc[1]]
+    strange.loc[strange.index[0], "weight"] = np.nan
+    completed = model.transform(strange)
+    assert completed["ward"].iloc[0] == "Z"
+    unknown = strange.copy()
+    unknown.loc[unknown.index[0], "ward"] = None
+    assert model.transform(unknown)["weight"].iloc[0] == completed["weight"].iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("mode", "error"), [("warn", pytest.warns), ("error", pytest.raises)]
+)
+def test_unseen_category_can_be_loud(fitted, mode, error):
+    model, frame = fitted
+    strange = frame.iloc[:3].copy()
+    strange["ward"] = "Z"
+    loud = pickle.loads(pickle.dumps(model)).set_params(handle_unknown=mode)
+    kind = UserWarning if mode == "warn" else ValueError
+    with error(kind, match="'ward': \\['Z'\\]"):
+        loud.transform(strange)
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "message"),
+    [
+        ({"bmi": [1.0, np.inf, 2.0]}, ValueError, "'bmi'.*inf"),
+        ({"a": [1.0, 2.0], "mix": ["x", 3]}, (TypeError, ValueError), "'mix'.*'x'.*3"),
+        ({"z": [1j, 2j]}, (TypeError, ValueError), "'z'"),
+    ],
+)
+def test_impossible_columns_are_named(frame, error, message):
+    with pytest.raises(error, match=message):
+        imputer().fit(pd.DataFrame(frame))
+
+
+def test_infinity_in_an_array_is_named_by_its_column():
+    x = array()
+    x[3, 2] = np.inf
+    with pytest.raises(ValueError, match=r"'x2'.*inf"):
+        imputer().fit(x)
+
+
+def test_duplicated_names_are_refused():
+    frame = pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])
+    with pytest.raises(ValueError, match=r"unique.*'a'"):
+        imputer().fit(frame)
+
+
+def test_missing_extra_and_reordered_columns_are_named(fitted):
+    model, frame = fitted
+    with pytest.raises(ValueError, match=r"missing:\n- ward"):
+        model.transform(frame.drop(columns="ward"))
+    with pytest.raises(ValueError, match=r"unseen at fit time:\n- extra"):
+        model.transform(frame.assign(extra=1.0))
+    with pytest.raises(ValueError, match="same order"):
+        model.transform(frame[frame.columns[::-1]])
+
+
+def test_columns_with_numbers_for_names_are_compared_too():
+    frame = pd.DataFrame(array(n=40, d=3))
+    model = imputer(max_steps=2).fit(frame)
+    with pytest.raises(ValueError, match="other order"):
+        model.transform(frame[[2, 1, 0]])
+
+
+def test_array_after_a_frame_goes_by_position_with_a_warning():
+    x = array(n=60)
+    model = imputer(max_steps=2).fit(pd.DataFrame(x).add_prefix("c"))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        filled = model.transform(x)
+    assert np.isfinite(filled).all()
+
+
+def test_impute_fills_only_its_columns_and_ignore_touches_nothing():
+    frame = mixed_frame()
+    frame["note"] = [object() for _ in range(len(frame))]  # cannot be modelled
+    completed = imputer(impute=["weight"], ignore=["note"]).fit_transform(frame)
+    assert completed["weight"].notna().all()
+    rest = [c for c in frame if c != "weight"]
+    pd.testing.assert_frame_equal(completed[rest], frame[rest])
+
+
+def test_bounds_are_respected_and_observed_values_are_not_clipped():
+    frame = mixed_frame()
+    with pytest.warns(UserWarning, match="'weight'"):
+        completed = imputer(bounds={"weight": (69.0, 71.0)}).fit_transform(frame)
+    filled = completed["weight"][frame["weight"].isna()]
+    assert filled.between(69.0, 71.0).all()
+    assert_same_where_observed(frame, completed)
+
+
+def test_interruption_keeps_a_usable_model_with_a_warning(monkeypatch):
+    import macfm.flow._trainer as trainer
+
+    class Impatient:
+        n_calls = 0
+
+        def __call__(self, *args, **kwargs):
+            self.n_calls += 1
+            if self.n_calls == 25:
+                raise KeyboardInterrupt
+            return loss(*args, **kwargs)
+
+    loss = trainer.flow_matching_loss
+    monkeypatch.setattr(trainer, "flow_matching_loss", Impatient())
+    x = array()
+    with pytest.warns(UserWarning, match=r"interrupted after 24 of at most 30 steps"):
+        model = imputer().fit(x)
+    assert model.n_steps_ == 24
+    assert np.isfinite(model.transform(x)).all()
+
+
+def test_fitted_attributes_tell_what_happened(fitted):
+    model, frame = fitted
+    assert [c.name for c in model.schema_.columns] == list(frame)
+    assert list(model.history_)[:6] == [
+        *("step", "loss", "fm", "stab", "cons", "val_error"),
+    ]
+    assert model.history_["step"].iloc[-1] == model.n_steps_ == model.n_iter_
+    assert model.history_["seconds"].is_monotonic_increasing
+    assert isinstance(model.network_, torch.nn.Module)
+
+
+def test_pickled_model_gives_the_same_table(fitted):
+    model, frame = fitted
+    copy = pickle.loads(pickle.dumps(model))
+    pd.testing.assert_frame_equal(copy.transform(frame), model.transform(frame))
+
+
+def test_progress_is_silent_without_a_terminal(capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        imputer(verbose=True).fit(array())
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+
+
+def test_clone_forgets_the_fit(fitted):
+    assert not hasattr(clone(fitted[0]), "network_")
