@@ -18,9 +18,11 @@ SRC = Path(__file__).parents[1] / "src" / "macfm"
 ALLOWED = {
     "table": (set(), {"numpy", "pandas", "sklearn", "polars", "pyarrow"}),
     "flow": (set(), {"numpy", "scipy", "torch"}),
+    "_settings": ({"flow"}, set()),
+    "_progress": ({"flow"}, {"rich"}),
     "_imputer": (
-        {"table", "flow"},
-        {"numpy", "pandas", "sklearn", "torch", "safetensors", "rich"},
+        {"table", "flow", "_settings", "_progress"},
+        {"numpy", "pandas", "sklearn", "torch", "safetensors"},
     ),
     "macfm": ({"_imputer", "table", "flow"}, set()),
     "bench": (

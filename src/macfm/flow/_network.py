@@ -236,8 +236,11 @@ class TransformerVelocity(nn.Module):
         d, n_tokens = len(group), int(group.max()) + 1
         self.mask_input = mask_input
         self.register_buffer("group", group)
-        self.register_buffer("member", F.one_hot(group, n_tokens).T.float())
-        self.embed = nn.Parameter(torch.randn(d, d_model) / math.sqrt(d_model))
+        self.n_pad = _padded(d) - d
+        member = F.one_hot(group, n_tokens).T.float()
+        self.register_buffer("member", F.pad(member, (0, self.n_pad)))
+        embed = torch.randn(d + self.n_pad, d_model) / math.sqrt(d_model)
+        self.embed = nn.Parameter(embed)
         self.column = nn.Parameter(torch.randn(n_tokens, d_model) / math.sqrt(d_model))
         n_states = 2 if mask_input else 0
         self.state = nn.Parameter(torch.randn(n_states, d_model) / math.sqrt(d_model))
@@ -252,7 +255,8 @@ class TransformerVelocity(nn.Module):
 
     def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor, m_tgt: Tensor) -> Tensor:
         """Predict the velocity at ``x_t``."""
-        h = (x_t.unsqueeze(1) * self.member) @ self.embed + self.column
+        row = F.pad(x_t, (0, self.n_pad)).unsqueeze(1)
+        h = (row * self.member) @ self.embed + self.column
         if self.mask_input:
             first = self.member.argmax(dim=1)  # masks agree within a column
             h = h + m_cond[:, first, None] * self.state[0]
