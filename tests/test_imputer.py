@@ -602,3 +602,11 @@ def test_progress_is_silent_without_a_terminal(capsys):
 
 def test_clone_forgets_the_fit(fitted):
     assert not hasattr(clone(fitted[0]), "network_")
+
+
+def test_frame_after_an_array_counts_as_an_array_with_a_warning():
+    x = array(n=60)
+    model = imputer(max_steps=2).fit(x)
+    with pytest.warns(UserWarning, match="has feature names"):
+        filled = model.transform(pd.DataFrame(x).add_prefix("c"))
+    np.testing.assert_array_equal(filled, model.transform(x))

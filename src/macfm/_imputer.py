@@ -456,10 +456,16 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         """Check a native table against scikit-learn's contract and wrap it."""
-        if hasattr(X, "columns") and hasattr(X, "dtypes"):
-            table = as_table(X)
+        is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")
+        if reset:
+            self._fitted_on_frame = is_frame
+        if is_frame and self._fitted_on_frame:
+            if reset:
+                as_table(X)  # refuses duplicated names before scikit-learn stumbles
             validate_data(self, X, reset=reset, skip_check_array=True)
+            table = as_table(X)
         else:
+            # A frame after an array counts as an array, as scikit-learn warns.
             # Infinities are left to the table, which names their column.
             X = validate_data(
                 self,
