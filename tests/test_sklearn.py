@@ -19,6 +19,7 @@ QUICK = {
     "evaluate_every": 3,
     "d_model": 16,
     "n_blocks": 1,
+    "n_networks": 1,
     "batch_size": 32,
     "verbose": False,
     "device": "cpu",

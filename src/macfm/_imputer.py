@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,21 +17,9 @@ from sklearn.utils.validation import (
     check_is_fitted,
     validate_data,
 )
-from torch import Tensor
 
-from macfm._progress import training_progress
-from macfm._settings import Settings, resolve
-from macfm.flow import (
-    RowBatch,
-    aggregate,
-    as_records,
-    conditional_mean,
-    make_network,
-    row_batches,
-    row_keys,
-    train,
-    trajectories,
-)
+from macfm._engine import Filler, resolve_device, train_networks
+from macfm._settings import resolve
 from macfm.table import (
     Encoded,
     Table,
@@ -53,10 +40,11 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    preset : {"default", "paper"}, default="default"
-        Where every parameter left at None takes its value. ``"paper"`` is the published
-        method: a plain MLP that does not see the masks, stopped on the training
-        objective, the mean of 50 Heun trajectories of 10 steps.
+    preset : {"default", "fast", "best", "paper"}, default="default"
+        Where every parameter left at None takes its value. ``"fast"`` trains one small
+        network, ``"best"`` five large ones; ``"paper"`` is the published method: a plain
+        MLP that does not see the masks, stopped on the training objective, the mean of
+        50 Heun trajectories of 10 steps.
     method : {"mean", "sample"}, default=None
         How `transform` fills a cell. ``"mean"``: the conditional mean from one
         evaluation of the network; ``"sample"``: `n_trials` trajectories, aggregated.
@@ -94,6 +82,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     add_indicator : bool, default=False
         Append a column that says where a value was missing, for each column that had
         holes in `fit`.
+    n_networks : int, default=None
+        Networks trained, each with its own start and held-out rows; their velocities
+        are averaged.
     backbone : {"mlp", "transformer"}, default=None
         The velocity network: an MLP over the row or attention between columns.
     d_model, n_blocks : int, default=None
@@ -182,10 +173,10 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     network_ : torch.nn.Module or None
         The trained velocity network, on the CPU; None if nothing varied.
     history_ : pandas.DataFrame
-        One row an evaluation: step, loss and its terms, validation error, learning
-        rate, seconds.
+        One row an evaluation: network, step, loss and its terms, validation error,
+        learning rate, seconds.
     n_steps_ : int
-        Training steps taken.
+        Training steps taken by all networks.
     n_iter_ : int
         The same, under scikit-learn's name.
     n_features_in_ : int
@@ -231,6 +222,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         empty_columns: str = "keep",
         handle_unknown: str = "ignore",
         add_indicator: bool = False,
+        n_networks: int | None = None,
         backbone: str | None = None,
         d_model: int | None = None,
         n_blocks: int | None = None,
@@ -286,6 +278,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self.empty_columns = empty_columns
         self.handle_unknown = handle_unknown
         self.add_indicator = add_indicator
+        self.n_networks = n_networks
         self.backbone = backbone
         self.d_model = d_model
         self.n_blocks = n_blocks
@@ -342,9 +335,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         MACFMImputer
             The imputer itself.
         """
-        settings = resolve(self.get_params(deep=False))
-        device = _resolve_device(self.device)
         table = self._read(X, reset=True)
+        settings = resolve(self.get_params(deep=False), n_rows=table.n_rows)
+        device = resolve_device(self.device)
         if table.n_rows == 0:
             raise ValueError("the table has 0 rows; at least 1 is needed to fit")
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -361,7 +354,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self._report_empty_columns()
         self.encoder_ = TableEncoder.fit(table, self.schema_)
         self.indicator_features_ = np.flatnonzero(~table.observed.all(axis=0))
-        self._train(self.encoder_.encode(table), settings=settings, device=device)
+        self._settings = settings
+        self._train(self.encoder_.encode(table), device=device)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -378,16 +372,13 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             A completed copy: same type, index, columns and dtypes.
         """
         check_is_fitted(self)
-        settings = resolve(self.get_params(deep=False))
+        filler = self._filler()
         table = self._read(X, reset=False)
-
-        def fill(encoded: Encoded) -> np.ndarray:
-            if settings.method == "mean":
-                return self._conditional_mean(encoded, settings=settings)
-            return self._center_of_trajectories(encoded, settings=settings)
-
-        encoded = self.encoder_.encode(table)
-        return self._complete(table, self._fill_incomplete(encoded, fill))
+        encoded, rows = self._encode(table)
+        x = encoded.x
+        if filler is not None and len(rows):
+            x[rows] = filler.fill(encoded.x[rows], encoded.observed[rows])
+        return self._complete(table, x)
 
     def sample(self, X: Any, n_draws: int = 20) -> list[Any]:
         """Draw several plausible completed tables.
@@ -412,15 +403,12 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"n_draws must be an integer of at least 1, got n_draws={n_draws!r}"
             )
-        settings = resolve(self.get_params(deep=False))
+        filler = self._filler()
         table = self._read(X, reset=False)
-        encoded = self.encoder_.encode(table)
-
-        def fill(incomplete: Encoded) -> np.ndarray:
-            draws = list(self._trajectories(incomplete, range(n_draws), settings))
-            return np.concatenate([draw.cpu().numpy() for draw in draws], axis=1)
-
-        x = self._fill_incomplete(encoded, fill, n_draws=n_draws)
+        encoded, rows = self._encode(table)
+        x = np.repeat(encoded.x[None], n_draws, axis=0)
+        if filler is not None and len(rows):
+            x[:, rows] = filler.draw(encoded.x[rows], encoded.observed[rows], n_draws)
         return [self._complete(table, draw) for draw in x]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -509,138 +497,55 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             f"{message}; they are kept and do not inform", UserWarning, stacklevel=4
         )
 
-    def _train(
-        self, encoded: Encoded, *, settings: Settings, device: torch.device
-    ) -> None:
-        """Train the network on encoded rows and set what training leaves behind."""
+    def _train(self, encoded: Encoded, *, device: torch.device) -> None:
+        """Train on encoded rows and set what training leaves behind."""
         self.network_ = None
         self.n_steps_ = 0
         self.history_ = pd.DataFrame()
-        useful = encoded.observed.any(axis=1)
-        if not useful.any():
+        if not encoded.observed.any():
             return
-        group = torch.from_numpy(self.encoder_.group)
-        with _reproducible(self.seed_, device):
-            network = make_network(
-                settings.network,
-                group=group,
-                schedule=settings.schedule,
-                space=settings.space,
-            ).to(device)
-            with training_progress(verbose=self.verbose) as show:
-                result = train(
-                    network,
-                    torch.from_numpy(encoded.x[useful]).to(device),
-                    torch.from_numpy(encoded.observed[useful]).to(device),
-                    group=group.to(device),
-                    is_num=torch.from_numpy(self.encoder_.is_num).to(device),
-                    schedule=settings.schedule,
-                    space=settings.space,
-                    time_law=settings.time_law,
-                    config=settings.train,
-                    loss_config=settings.loss,
-                    generator=torch.Generator(device).manual_seed(self.seed_),
-                    on_evaluation=show,
-                )
-        # Kept on the CPU, so that a model fitted on a GPU loads without one.
-        self.network_ = network.cpu()
-        self.n_steps_ = result.n_steps
-        self.history_ = pd.DataFrame(as_records(result.history))
-        if result.interrupted:
+        trained = train_networks(
+            encoded.x,
+            encoded.observed,
+            group=self.encoder_.group,
+            is_num=self.encoder_.is_num,
+            settings=self._settings,
+            seed=self.seed_,
+            device=device,
+            verbose=self.verbose,
+        )
+        self.network_ = trained.network
+        self.n_steps_ = trained.n_steps
+        self.history_ = pd.DataFrame(trained.history)
+        if trained.interrupted:
             warnings.warn(
-                f"training was interrupted after {result.n_steps} of at most "
-                f"{settings.train.max_steps} steps; the best weights so far (step "
-                f"{result.best_step}) are kept",
+                f"training was interrupted after {trained.n_steps} steps; the best "
+                "weights so far are kept",
                 UserWarning,
                 stacklevel=3,
             )
 
-    def _fill_incomplete(
-        self,
-        encoded: Encoded,
-        fill: Callable[[Encoded], np.ndarray],
-        *,
-        n_draws: int | None = None,
-    ) -> np.ndarray:
-        """Let `fill` see only rows with holes, and put its results in their place.
-
-        Returns ``x`` of shape ``(n, d)``, or ``(n_draws, n, d)``.
-        """
-        shape = encoded.x.shape if n_draws is None else (n_draws, *encoded.x.shape)
-        x = np.broadcast_to(encoded.x, shape).copy()
-        rows = np.flatnonzero(~encoded.observed.all(axis=1))
-        if len(rows) and self.network_ is not None:
-            incomplete = Encoded(x=encoded.x[rows], observed=encoded.observed[rows])
-            x[..., rows, :] = fill(incomplete)
-        return x
-
-    def _conditional_mean(self, encoded: Encoded, *, settings: Settings) -> np.ndarray:
-        """Return E[X | observed] for encoded rows, shape (n, d)."""
-        filled = []
-        with self._inference(encoded) as (network, batches):
-            for batch in batches:
-                mean = conditional_mean(
-                    network,
-                    batch,
-                    schedule=settings.schedule,
-                    space=settings.space,
-                    seed=self.seed_,
-                )
-                filled.append(mean[: batch.n_rows].cpu().numpy())
-        return np.concatenate(filled)
-
-    def _center_of_trajectories(
-        self, encoded: Encoded, *, settings: Settings
-    ) -> np.ndarray:
-        """Return the aggregate of `n_trials` trajectories a row, shape (n, d)."""
-        is_num = torch.from_numpy(self.encoder_.is_num)
-        draws = self._trajectories(encoded, range(settings.n_trials), settings)
-        centers = [
-            aggregate(x, is_num=is_num.to(x.device), center=settings.aggregate)
-            for x in draws
-        ]
-        return np.concatenate([center.cpu().numpy() for center in centers])
-
-    def _trajectories(
-        self, encoded: Encoded, draws: range, settings: Settings
-    ) -> Iterator[Tensor]:
-        """Yield ``(n_draws, n_batch, d)`` for one batch of rows after the other."""
-        with self._inference(encoded) as (network, batches):
-            for batch in batches:
-                # As many draws at a time as fit beside the rows.
-                n_beside = max(self.transform_batch_size // len(batch.x), 1)
-                yield torch.cat(
-                    [
-                        trajectories(
-                            network,
-                            batch,
-                            schedule=settings.schedule,
-                            space=settings.space,
-                            config=settings.solver,
-                            seed=self.seed_,
-                            draws=draws[start : start + n_beside],
-                        )[:, : batch.n_rows]
-                        for start in range(0, len(draws), n_beside)
-                    ]
-                )
-
-    @contextmanager
-    def _inference(
-        self, encoded: Encoded
-    ) -> Iterator[tuple[torch.nn.Module, Iterator[RowBatch]]]:
-        """Give the network and the rows in batches, on the device."""
-        device = _resolve_device(self.device)
-        network = copy.deepcopy(self.network_).to(device).eval()
-        keys = row_keys(encoded.x, encoded.observed)
-        batches = row_batches(
-            *(
-                torch.from_numpy(array).to(device)
-                for array in (encoded.x, encoded.observed, keys)
+    def _filler(self) -> Filler | None:
+        """Ready the network for reading; None if there is nothing to read."""
+        settings = resolve(self.get_params(deep=False), n_rows=1)
+        if self.network_ is None:
+            return None
+        return Filler(
+            network=self.network_,
+            is_num=self.encoder_.is_num,
+            # The path is the network's own, whatever was set since.
+            settings=replace(
+                settings, schedule=self._settings.schedule, space=self._settings.space
             ),
+            seed=self.seed_,
+            device=resolve_device(self.device),
             batch_size=self.transform_batch_size,
         )
-        with _reproducible(self.seed_, device), torch.no_grad():
-            yield network, batches
+
+    def _encode(self, table: Table) -> tuple[Encoded, np.ndarray]:
+        """Encode a table and find its rows with holes."""
+        encoded = self.encoder_.encode(table)
+        return encoded, np.flatnonzero(~encoded.observed.all(axis=1))
 
     def _complete(self, table: Table, x: np.ndarray) -> Any:
         """Write filled cells into a copy of the table, with indicators if asked."""
@@ -658,34 +563,3 @@ def _columns(names: Sequence[Any]) -> str:
     """Name one or several columns in a sentence."""
     word = "column" if len(names) == 1 else "columns"
     return f"{word} {', '.join(map(repr, names))}"
-
-
-def _resolve_device(device: str) -> torch.device:
-    """Turn the user's word for a device into one that is there."""
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise ValueError(
-            f"device={device!r} was asked for, but torch finds no CUDA device; use "
-            f"device='auto' or device='cpu'"
-        )
-    return torch.device(device)
-
-
-@contextmanager
-def _reproducible(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed torch for layers and dropout, and put everything back afterwards.
-
-    Elementwise functions on the CPU cut their work by the number of threads, and the
-    last bits of a cut that is no multiple of the vector length differ. Powers of two
-    always give whole vectors, so others are rounded down to one.
-    """
-    n_threads = torch.get_num_threads()
-    devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
-        torch.set_num_threads(1 << (n_threads.bit_length() - 1))
-        try:
-            yield
-        finally:
-            torch.set_num_threads(n_threads)

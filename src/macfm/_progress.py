@@ -6,8 +6,12 @@ import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from macfm.flow import Evaluation
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 logger = logging.getLogger("macfm")
 
@@ -20,17 +24,20 @@ def _describe(evaluation: Evaluation) -> str:
 
 
 @contextmanager
-def training_progress(*, verbose: bool) -> Iterator[Callable[[Evaluation, int], None]]:
-    """Yield a callback that shows each evaluation.
+def training_progress(
+    *, verbose: bool, n_networks: int
+) -> Iterator[Callable[..., None]]:
+    """Yield ``show(evaluation, n_steps, member=k)``, to be called at each evaluation.
 
     With `verbose` and a terminal (or notebook) attached to standard error it draws a
-    bar with the loss, the validation error and the time left; it always logs at level
-    DEBUG.
+    bar for each network with the loss, the validation error and the time left; it
+    always logs at level DEBUG.
     """
 
-    def log(evaluation: Evaluation, n_steps: int) -> None:
+    def log(evaluation: Evaluation, n_steps: int, *, member: int) -> None:
         logger.debug(
-            "step %d of %d: %s", evaluation.step, n_steps, _describe(evaluation)
+            "network %d of %d, step %d of %d: %s",
+            *(member + 1, n_networks, evaluation.step, n_steps, _describe(evaluation)),
         )
 
     from rich.console import Console
@@ -43,18 +50,21 @@ def training_progress(*, verbose: bool) -> Iterator[Callable[[Evaluation, int], 
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("fitting"),
+        TextColumn("network {task.fields[name]}"),
         BarColumn(),
         TextColumn("{task.completed}/{task.total} steps, {task.description}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("starting", total=None)
+        bars: dict[int, TaskID] = {}
 
-        def show(evaluation: Evaluation, n_steps: int) -> None:
-            log(evaluation, n_steps)
+        def show(evaluation: Evaluation, n_steps: int, *, member: int) -> None:
+            log(evaluation, n_steps, member=member)
+            if member not in bars:
+                name = f"{member + 1} of {n_networks}"
+                bars[member] = progress.add_task("starting", name=name)
             progress.update(
-                bar,
+                bars[member],
                 completed=evaluation.step,
                 total=n_steps,
                 description=_describe(evaluation),

@@ -3,6 +3,7 @@
 from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
 from macfm.flow._masks import Masks, inference_masks, sample_masks
 from macfm.flow._network import (
+    Ensemble,
     MLPVelocity,
     NetworkConfig,
     Preconditioned,
@@ -44,6 +45,7 @@ from macfm.flow._validation import Validation, hold_out, readout_time
 
 __all__ = [
     "Cosine",
+    "Ensemble",
     "Evaluation",
     "Linear",
     "LossConfig",

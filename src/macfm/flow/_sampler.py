@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow._masks import Masks, inference_masks
-from macfm.flow._network import Preconditioned
 from macfm.flow._noise import keyed_normal
 from macfm.flow._path import Space, end_point
 from macfm.flow._schedule import Schedule
@@ -60,10 +59,10 @@ def conditional_mean(
     Tensor, shape (n, d)
     """
     masks = inference_masks(batch.observed)
-    # A preconditioned network does not see the noise at t = 0: none gives the same end
-    # point without its rounding.
-    without_noise = isinstance(network, Preconditioned)
-    x_0 = batch.x if without_noise else _start(batch, masks=masks, seed=seed, draw=0)
+    x_0 = batch.x
+    # Where the noise at t = 0 is not seen, none gives the same without its rounding.
+    if getattr(network, "sees_noise_at_start", True):
+        x_0 = _start(batch, masks=masks, seed=seed, draw=0)
     t = torch.zeros(len(x_0), 1, dtype=x_0.dtype, device=x_0.device)
     s_t, ds_t = schedule(t)
     v_t = network(x_0, t, masks.cond, masks.tgt)
