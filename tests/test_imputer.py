@@ -322,7 +322,7 @@ def alternatives():
         "ema_decay": (0.0, {}),
         "clip_norm": (1e-3, {}),
         "stopping": ("none", {}),
-        "patience": (1, {"learning_rate": 0.5, "max_steps": 200}),
+        "patience": (1, {"learning_rate": 1e-2, "max_steps": 300, "evaluate_every": 5}),
         "evaluate_every": (1, {"learning_rate": 0.5, "decay_share": 0.0}),
         "validation_share": (0.5, {}),
         "solver": ("euler", {"method": "sample"}),

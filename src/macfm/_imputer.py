@@ -42,9 +42,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     ----------
     preset : {"default", "fast", "best", "paper"}, default="default"
         Where every parameter left at None takes its value. ``"fast"`` trains one small
-        network, ``"best"`` five large ones; ``"paper"`` is the published method: a plain
-        MLP that does not see the masks, stopped on the training objective, the mean of
-        50 Heun trajectories of 10 steps.
+        network, ``"best"`` five large ones; ``"paper"`` is the published method: a
+        plain MLP that does not see the masks, stopped on the training objective, the
+        mean of 50 Heun trajectories of 10 steps.
     method : {"mean", "sample"}, default=None
         How `transform` fills a cell. ``"mean"``: the conditional mean from one
         evaluation of the network; ``"sample"``: `n_trials` trajectories, aggregated.

@@ -1,0 +1,34 @@
+"""On a CUDA device the imputer does what it does on the CPU."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from macfm import MACFMImputer
+
+pytestmark = pytest.mark.gpu
+
+QUICK = {"max_steps": 100, "d_model": 32, "n_networks": 1, "verbose": False}
+
+
+def holes(n=300):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 2)) @ rng.normal(size=(2, 5))
+    x[rng.random(x.shape) < 0.2] = np.nan
+    return x
+
+
+def test_observed_cells_are_kept_and_every_hole_is_filled():
+    x = holes()
+    filled = MACFMImputer(device="cuda", random_state=0, **QUICK).fit_transform(x)
+    assert np.isfinite(filled).all()
+    np.testing.assert_array_equal(filled[~np.isnan(x)], x[~np.isnan(x)])
+
+
+def test_model_fitted_on_a_gpu_fills_on_the_cpu():
+    x = holes()
+    model = MACFMImputer(device="cuda", random_state=0, **QUICK).fit(x)
+    on_gpu = model.transform(x)
+    copy = pickle.loads(pickle.dumps(model)).set_params(device="cpu")
+    np.testing.assert_allclose(copy.transform(x), on_gpu, atol=1e-3)
