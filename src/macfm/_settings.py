@@ -34,8 +34,8 @@ class _BySize:
 
 _LARGE = 5_000
 
-# The paper does not print its widths, rates and weights; those below were chosen on
-# hidden cells of training rows so that its published ratios come out.
+# The paper does not print its widths, rates, weights and encoding of categories;
+# docs/method.md says how those below were chosen.
 _PAPER: dict[str, Any] = {
     "max_one_hot": 64,
     "method": "sample",
