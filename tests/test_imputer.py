@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from macfm import MACFMImputer
 
@@ -161,6 +162,10 @@ def test_first_draws_do_not_depend_on_their_number(fitted):
         pd.testing.assert_frame_equal(few, many)
 
 
+def test_number_of_draws_may_be_a_numpy_integer(fitted):
+    assert len(fitted[0].sample(fitted[1], n_draws=np.int64(2))) == 2
+
+
 @pytest.mark.parametrize("n_draws", [0, -1, 2.0, True])
 def test_number_of_draws_must_be_a_count(fitted, n_draws):
     with pytest.raises(ValueError, match="n_draws must be an integer of at least 1"):
@@ -190,8 +195,8 @@ METHODS = pytest.mark.parametrize(
     "settings",
     [
         {"method": "mean"},
-        {"method": "sample", "n_trials": 3, "n_steps": 3},
-        {"method": "sample", "n_trials": 3, "n_steps": 3, "aggregate": "median"},
+        {"method": "sample", "n_trials": 30, "n_steps": 3},
+        {"method": "sample", "n_trials": 30, "n_steps": 3, "aggregate": "median"},
         {"preset": "paper", "n_trials": 2, "n_steps": 2},
         {"backbone": "transformer", "n_heads": 2, "method": "sample", "n_trials": 2},
     ],
@@ -209,8 +214,9 @@ def test_value_of_a_row_does_not_depend_on_its_company(settings):
     np.testing.assert_array_equal(model.transform(x[order]), whole[order])
     np.testing.assert_array_equal(model.transform(x[70:75]), whole[70:75])
     np.testing.assert_array_equal(model.transform(x[3:4]), whole[3:4])
-    model.set_params(transform_batch_size=64)
-    np.testing.assert_array_equal(model.transform(x), whole)
+    for size in (1, 7, 64):
+        model.set_params(transform_batch_size=size)
+        np.testing.assert_array_equal(model.transform(x), whole)
 
 
 @METHODS
@@ -390,6 +396,7 @@ def test_documented_parameters_and_defaults_are_those_of_the_signature():
         ({"max_seconds": -1}, "max_seconds must be None or a number above 0"),
         ({"mask_input": 1}, "mask_input must be True or False"),
         ({"device": "tpu"}, "device must be 'auto', 'cpu', 'cuda' or 'cuda:N'"),
+        ({"device": "0"}, "device must be"),
         ({"schedule": "cosine"}, "method='mean' reads the velocity at t = 0"),
         ({"empty_columns": "drop"}, "empty_columns must be one of 'keep', 'error'"),
     ],
@@ -616,3 +623,65 @@ def test_frame_after_an_array_counts_as_an_array_with_a_warning():
     with pytest.warns(UserWarning, match="has feature names"):
         filled = model.transform(pd.DataFrame(x).add_prefix("c"))
     np.testing.assert_array_equal(filled, model.transform(x))
+
+
+def test_values_of_numpy_and_the_verbose_idiom_are_welcome():
+    imputer(mask_input=np.True_, n_trials=np.int64(3), verbose=0, max_steps=2).fit(
+        array()
+    )
+
+
+def test_column_of_text_or_dates_without_a_value_is_filled_at_transform(fitted):
+    model, frame = fitted
+    empty = frame.iloc[:3].copy()
+    for name in ("ward", "admitted", "sex"):
+        empty[name] = np.nan
+        assert empty[name].dtype == float
+    completed = model.transform(empty)
+    assert completed.notna().all().all()
+    assert set(completed["ward"]) <= {"A", "B", "C"}
+
+
+def test_failed_fit_leaves_nothing_to_transform_with(fitted):
+    frame = fitted[1]
+    model = imputer(max_steps=2).fit(frame)
+    with pytest.raises(ValueError, match="0 rows"):
+        model.fit(frame.iloc[:0])
+    with pytest.raises(NotFittedError):
+        model.transform(frame)
+
+
+def test_path_of_a_fitted_network_cannot_be_changed_by_accident():
+    x = array()
+    model = imputer(schedule="power", velocity_space="s").fit(x)
+    filled = model.transform(x)
+    model.set_params(schedule="linear", velocity_space="t", preset="paper")
+    model.set_params(method="mean")
+    np.testing.assert_array_equal(model.transform(x), filled)
+
+
+def test_diverged_training_is_said_in_fit():
+    with pytest.raises(ValueError, match="training diverged.*lower learning_rate"):
+        imputer(learning_rate=1e30, clip_norm=1e30).fit(array())
+
+
+def test_interruption_before_anything_was_learned_goes_through(monkeypatch):
+    import macfm.flow._trainer as trainer
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trainer, "flow_matching_loss", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        imputer().fit(array())
+
+
+@pytest.mark.parametrize("value", ["patients.csv", {"a": [1.0]}])
+def test_what_is_no_table_is_said_plainly(value):
+    with pytest.raises(TypeError, match="expected a pandas or polars DataFrame"):
+        imputer().fit(value)
+
+
+def test_masked_array_is_refused_with_a_cure():
+    with pytest.raises(TypeError, match=r"X\.filled\(np\.nan\)"):
+        imputer().fit(np.ma.masked_invalid(array()))

@@ -152,12 +152,13 @@ def train_networks(
             )
             n_steps += result.n_steps
             history += [{"network": k, **line} for line in as_records(result.history)]
-            # A network that was stopped before it was ever scored adds only noise.
-            if result.history or not members:
+            if result.history:  # else it was stopped before it was ever scored
                 members.append(network.cpu())
             if result.interrupted:
                 interrupted = True
                 break
+    if interrupted and not history:
+        raise KeyboardInterrupt  # nothing was learned that could be kept
     return Trained(
         network=members[0] if len(members) == 1 else Ensemble(members),
         history=history,
@@ -202,7 +203,8 @@ class Filler:
 
     def _conditional_mean(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
         settings, filled = self.settings, []
-        with self._ready(x, observed) as (network, batches):
+        ready = self._ready(x, observed, batch_size=self.batch_size)
+        with ready as (network, batches):
             for batch in batches:
                 mean = conditional_mean(
                     network,
@@ -217,29 +219,29 @@ class Filler:
     def _trajectories(
         self, x: np.ndarray, observed: np.ndarray, draws: Sequence[int]
     ) -> Iterator[Tensor]:
-        """Yield ``(n_draws, n_batch, d)`` for one batch of rows after the other."""
+        """Yield ``(n_draws, n_batch, d)`` for one batch of rows after the other.
+
+        The draws of a row are evaluated together, so many draws mean few rows at a
+        time and memory stays bounded.
+        """
         settings = self.settings
-        with self._ready(x, observed) as (network, batches):
+        n_rows = max(self.batch_size // len(draws), 1)
+        with self._ready(x, observed, batch_size=n_rows) as (network, batches):
             for batch in batches:
-                # As many draws at a time as fit beside the rows.
-                n_beside = max(self.batch_size // len(batch.x), 1)
-                parts = [
-                    trajectories(
-                        network,
-                        batch,
-                        schedule=settings.schedule,
-                        space=settings.space,
-                        config=settings.solver,
-                        seed=self.seed,
-                        draws=draws[start : start + n_beside],
-                    )[:, : batch.n_rows]
-                    for start in range(0, len(draws), n_beside)
-                ]
-                yield torch.cat(parts)
+                filled = trajectories(
+                    network,
+                    batch,
+                    schedule=settings.schedule,
+                    space=settings.space,
+                    config=settings.solver,
+                    seed=self.seed,
+                    draws=draws,
+                )
+                yield filled[:, : batch.n_rows]
 
     @contextmanager
     def _ready(
-        self, x: np.ndarray, observed: np.ndarray
+        self, x: np.ndarray, observed: np.ndarray, *, batch_size: int
     ) -> Iterator[tuple[nn.Module, Iterator[RowBatch]]]:
         """Put the network on the device and the rows into batches."""
         network = copy.deepcopy(self.network).to(self.device).eval()
@@ -247,6 +249,6 @@ class Filler:
         tensors = (
             torch.from_numpy(part).to(self.device) for part in (x, observed, keys)
         )
-        batches = row_batches(*tensors, batch_size=self.batch_size)
+        batches = row_batches(*tensors, batch_size=batch_size)
         with reproducible(self.seed, self.device), torch.no_grad():
             yield network, batches

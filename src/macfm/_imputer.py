@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from macfm._engine import Filler, resolve_device, train_networks
-from macfm._settings import resolve
+from macfm._settings import Settings, resolve
 from macfm.table import (
     Encoded,
     Table,
@@ -28,6 +28,7 @@ from macfm.table import (
     append_flags,
     as_table,
     check_columns,
+    retype_empty,
 )
 
 
@@ -36,7 +37,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
 
     Takes a pandas or polars DataFrame with numbers, text, booleans, categories and
     dates, or a float array, and gives back the same kind of table with its missing
-    cells filled. Observed cells are copied, never altered.
+    cells filled. Observed cells are copied, never altered. Arrays of other types are
+    turned into float64 first, as everywhere in scikit-learn.
 
     Parameters
     ----------
@@ -101,7 +103,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         Learned sinusoids of each value that the MLP sees beside it; they resolve steps
         and spikes, such as a value that most rows share.
     precondition : bool, default=None
-        Whether input and output of the network are scaled to unit variance at every t.
+        Whether the network predicts a quantity of unit variance at every t, which at
+        t = 0 is the conditional mean and does not see the noise.
     schedule : {"linear", "power", "cosine"}, default=None
         s(t) of the path.
     gamma : float, default=None
@@ -155,14 +158,14 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         Concentration of the ``"beta"`` grid.
     transform_batch_size : int, default=4096
         Rows the network evaluates at a time; bounds memory, never changes a value.
-    device : {"auto", "cpu", "cuda"}, default="auto"
+    device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to compute; ``"auto"`` takes a GPU if there is one.
-    verbose : bool, default=True
+    verbose : bool or int, default=True
         Show a progress bar when a terminal is attached.
     random_state : int, RandomState or None, default=None
-        Seed of everything random. With an int, `fit` and `transform` give the same
-        table again on the same CPU, whatever the batch size, the order of the rows
-        and the number of threads.
+        Seed of everything random. With an int, `fit` on the same table gives the same
+        model again on the same CPU, whatever the number of threads, and `transform`
+        gives a row the same values in any order, subset and batch of rows.
 
     Attributes
     ----------
@@ -178,7 +181,11 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     n_steps_ : int
         Training steps taken by all networks.
     n_iter_ : int
-        The same, under scikit-learn's name.
+        The same, at least 1, under scikit-learn's name.
+    seed_ : int
+        The seed drawn from `random_state`.
+    indicator_features_ : ndarray of int
+        Positions of the columns that had holes in `fit`.
     n_features_in_ : int
         Columns seen in `fit`.
     feature_names_in_ : ndarray of str
@@ -334,12 +341,23 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         -------
         MACFMImputer
             The imputer itself.
+
+        Notes
+        -----
+        Ctrl-C ends training early: the best weights so far are kept, with a warning,
+        and the program goes on. Before the first evaluation nothing could be kept, and
+        KeyboardInterrupt goes through.
         """
-        table = self._read(X, reset=True)
-        settings = resolve(self.get_params(deep=False), n_rows=table.n_rows)
+        parameters = self.get_params(deep=False)
+        resolve(
+            parameters, n_rows=1
+        )  # wrong settings are said before the table is read
         device = resolve_device(self.device)
+        vars(self).pop("network_", None)  # until this fit succeeds there is none
+        table = self._read(X, reset=True)
         if table.n_rows == 0:
             raise ValueError("the table has 0 rows; at least 1 is needed to fit")
+        settings = resolve(parameters, n_rows=table.n_rows)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.schema_ = TableSchema.infer(
             table,
@@ -354,8 +372,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self._report_empty_columns()
         self.encoder_ = TableEncoder.fit(table, self.schema_)
         self.indicator_features_ = np.flatnonzero(~table.observed.all(axis=0))
-        self._settings = settings
-        self._train(self.encoder_.encode(table), device=device)
+        fixed = ("preset", "schedule", "gamma", "velocity_space")
+        self._path = {name: parameters[name] for name in fixed}
+        self._train(self.encoder_.encode(table), settings=settings, device=device)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -399,7 +418,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             `n_draws` completed copies.
         """
         check_is_fitted(self)
-        if isinstance(n_draws, bool) or not isinstance(n_draws, int) or n_draws < 1:
+        is_count = isinstance(n_draws, Integral) and not isinstance(n_draws, bool)
+        if not is_count or n_draws < 1:
             raise ValueError(
                 f"n_draws must be an integer of at least 1, got n_draws={n_draws!r}"
             )
@@ -430,6 +450,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         added = [f"missingindicator_{names[j]}" for j in self.indicator_features_]
         return np.concatenate([names, np.asarray(added, dtype=object)])
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "network_")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -444,6 +467,15 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         """Check a native table against scikit-learn's contract and wrap it."""
+        if isinstance(X, str | bytes | Mapping):
+            raise TypeError(
+                "expected a pandas or polars DataFrame or a 2-d array, got "
+                f"{type(X).__name__}"
+            )
+        if isinstance(X, np.ma.MaskedArray):
+            raise TypeError(
+                "masked arrays are not supported; use X.filled(np.nan) instead"
+            )
         is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")
         if reset:
             self._fitted_on_frame = is_frame
@@ -451,7 +483,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             if reset:
                 as_table(X)  # refuses duplicated names before scikit-learn stumbles
             validate_data(self, X, reset=reset, skip_check_array=True)
-            table = as_table(X)
+            table = as_table(X if reset else retype_empty(X, self.schema_))
         else:
             # A frame after an array counts as an array, as scikit-learn warns.
             # Infinities are left to the table, which names their column.
@@ -480,7 +512,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
                 f"{message}; drop them, list them in ignore=[...] or use "
                 f"empty_columns='keep'"
             )
-        warnings.warn(f"{message}; they stay empty", UserWarning, stacklevel=3)
+        stays = "it stays" if len(empty) == 1 else "they stay"
+        warnings.warn(f"{message}; {stays} empty", UserWarning, stacklevel=3)
 
     def _report_unknown(self, table: Table) -> None:
         """Say which categories were not seen in `fit`, as loudly as asked."""
@@ -497,19 +530,21 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             f"{message}; they are kept and do not inform", UserWarning, stacklevel=4
         )
 
-    def _train(self, encoded: Encoded, *, device: torch.device) -> None:
+    def _train(
+        self, encoded: Encoded, *, settings: Settings, device: torch.device
+    ) -> None:
         """Train on encoded rows and set what training leaves behind."""
-        self.network_ = None
         self.n_steps_ = 0
         self.history_ = pd.DataFrame()
         if not encoded.observed.any():
+            self.network_ = None
             return
         trained = train_networks(
             encoded.x,
             encoded.observed,
             group=self.encoder_.group,
             is_num=self.encoder_.is_num,
-            settings=self._settings,
+            settings=settings,
             seed=self.seed_,
             device=device,
             verbose=self.verbose,
@@ -527,16 +562,15 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
 
     def _filler(self) -> Filler | None:
         """Ready the network for reading; None if there is nothing to read."""
-        settings = resolve(self.get_params(deep=False), n_rows=1)
+        # The path is the network's own, whatever was set since.
+        parameters = self.get_params(deep=False) | self._path
+        settings = resolve(parameters, n_rows=1)
         if self.network_ is None:
             return None
         return Filler(
             network=self.network_,
             is_num=self.encoder_.is_num,
-            # The path is the network's own, whatever was set since.
-            settings=replace(
-                settings, schedule=self._settings.schedule, space=self._settings.space
-            ),
+            settings=settings,
             seed=self.seed_,
             device=resolve_device(self.device),
             batch_size=self.transform_batch_size,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
 
 from macfm.flow import (
     LossConfig,
@@ -101,7 +104,7 @@ _DEFAULT: dict[str, Any] = _PAPER | {
     "stopping": "validation",
     "evaluate_every": _BySize(50, 100),
 }
-# Half the training, and a narrow network whatever the table.
+# One small network and fewer steps.
 _FAST: dict[str, Any] = _DEFAULT | {
     "n_networks": 1,
     "d_model": 256,
@@ -109,7 +112,7 @@ _FAST: dict[str, Any] = _DEFAULT | {
     "batch_size": 256,
     "max_steps": _BySize(800, 2000),
 }
-# More networks for the last percent; the rest is the default.
+# More and larger networks, trained for longer.
 _BEST: dict[str, Any] = _DEFAULT | {
     "n_networks": 5,
     "d_model": 512,
@@ -207,7 +210,7 @@ def _is_pair(value: Any) -> bool:
     )
 
 
-_FLAG = _Rule("True or False", lambda v: isinstance(v, bool))
+_FLAG = _Rule("True or False", lambda v: isinstance(v, bool | np.bool_))
 
 _RULES: dict[str, _Rule] = {
     "max_one_hot": _integer(2),
@@ -272,10 +275,10 @@ _OTHER_RULES: dict[str, _Rule] = {
         "'auto', 'cpu', 'cuda' or 'cuda:N'",
         lambda v: (
             isinstance(v, str)
-            and (v in ("auto", "cpu", "cuda") or v.removeprefix("cuda:").isdigit())
+            and re.fullmatch("auto|cpu|cuda(:[0-9]+)?", v) is not None
         ),
     ),
-    "verbose": _FLAG,
+    "verbose": _Rule("True, False or an integer", lambda v: isinstance(v, Integral)),
 }
 
 

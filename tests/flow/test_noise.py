@@ -59,9 +59,7 @@ def test_no_rows_and_no_columns():
 
 def test_noise_is_standard_normal_and_independent():
     keys = torch.arange(20_000)
-    first = keyed_normal(keys, seed=3, draw=0, d=4)
-    second = keyed_normal(keys, seed=3, draw=1, d=4)
-    noise = torch.cat([first, second], dim=1)
+    noise = torch.cat([*keyed_normal(keys, seed=3, draws=[0, 1], d=4)], dim=1)
     correlation = torch.corrcoef(noise.T)
     torch.testing.assert_close(
         correlation, torch.eye(8, dtype=torch.float64), atol=0.03, rtol=0
@@ -74,8 +72,12 @@ def test_noise_is_standard_normal_and_independent():
 
 def test_noise_is_a_function_of_seed_draw_key_and_column_alone():
     keys = torch.tensor([5, 9, -(2**62)])
-    whole = keyed_normal(keys, seed=1, draw=2, d=6)
-    assert torch.equal(keyed_normal(keys[1:2], seed=1, draw=2, d=6), whole[1:2])
-    assert torch.equal(keyed_normal(keys, seed=1, draw=2, d=3), whole[:, :3])
-    assert not torch.equal(keyed_normal(keys, seed=2, draw=2, d=6), whole)
+    whole = keyed_normal(keys, seed=1, draws=[0, 2], d=6)
+    assert whole.shape == (2, 3, 6)
     assert whole.isfinite().all()
+    assert torch.equal(keyed_normal(keys, seed=1, draws=[2], d=6)[0], whole[1])
+    one_row = keyed_normal(keys[1:2], seed=1, draws=[0, 2], d=6)
+    assert torch.equal(one_row, whole[:, 1:2])
+    fewer = keyed_normal(keys, seed=1, draws=[0, 2], d=3)
+    assert torch.equal(fewer, whole[:, :, :3])
+    assert not torch.equal(keyed_normal(keys, seed=2, draws=[0, 2], d=6), whole)

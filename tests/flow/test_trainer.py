@@ -1,5 +1,6 @@
 """Training learns, stops where it is told, and keeps the best weights."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -145,9 +146,12 @@ def test_patience_of_the_objective_needs_no_held_out_rows():
 
 
 def test_time_budget_ends_training_early():
-    _, result = run(replace(CONFIG, max_steps=10**6, max_seconds=0.2))
-    assert result.n_steps < 10**5
-    assert result.history[-1].seconds < 20
+    began = time.perf_counter()
+    config = replace(CONFIG, max_steps=10**6, max_seconds=0.3, evaluate_every=10**5)
+    _, result = run(config)
+    assert time.perf_counter() - began < 10
+    assert result.history[-1].step == result.n_steps
+    assert result.history[-1].learning_rate < CONFIG.learning_rate  # it had decayed
 
 
 def test_interruption_keeps_the_best_so_far():
@@ -168,12 +172,18 @@ def test_learning_rate_warms_up_holds_and_decays_to_almost_zero():
     rate = _LearningRate(config)
     assert rate.at(0) == pytest.approx(0.1)
     assert rate.at(9) == rate.at(60) == 1.0
-    assert not rate.must_decay(69)
-    assert rate.must_decay(70)
+    assert not rate.must_decay(69, seconds=1e9)
+    assert rate.must_decay(70, seconds=0.0)
     rate.begin_decay(70)
     assert rate.end == 100
     assert rate.at(85) == pytest.approx(0.5)
     assert rate.at(99) == pytest.approx(1 / 30)
+
+
+def test_decay_begins_when_it_must_to_end_in_time():
+    rate = _LearningRate(replace(CONFIG, max_seconds=10.0, decay_share=0.3))
+    assert not rate.must_decay(5, seconds=6.9)
+    assert rate.must_decay(5, seconds=7.1)
 
 
 def test_early_decay_takes_its_share_of_the_steps_so_far():
@@ -182,12 +192,12 @@ def test_early_decay_takes_its_share_of_the_steps_so_far():
     assert rate.end == 400
 
 
-def split(n):
+def split(n, share=0.1):
     x = torch.arange(n * D, dtype=torch.float32).view(n, D)
     observed = torch.ones(n, D, dtype=torch.bool)
     generator = torch.Generator().manual_seed(0)
     rows, validation = hold_out(
-        x, observed, group=GROUP, share=0.1, t=0.0, generator=generator
+        x, observed, group=GROUP, share=share, t=0.0, generator=generator
     )
     return x, rows, validation
 
@@ -199,6 +209,11 @@ def test_held_out_rows_are_not_trained_on():
     assert len(held) == 20
     assert trained.isdisjoint(held)
     assert len(trained) + len(held) == 200
+
+
+def test_at_most_half_of_the_rows_are_held_out():
+    _, rows, validation = split(20, share=0.99)
+    assert len(rows) == validation.n_rows == 10
 
 
 def test_hidden_cells_are_counted_once_a_column():

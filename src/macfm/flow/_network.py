@@ -98,6 +98,8 @@ class PeriodicFeatures(nn.Module):
 class ResidualBlock(nn.Module):
     """h + W₂ dropout(SiLU(W₁ norm(h)))."""
 
+    # NOTE[DIFF]: the paper stacks plain SiLU layers without dropout.
+
     def __init__(self, *, d_model: int, dropout: float) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(d_model, elementwise_affine=False)
@@ -138,7 +140,9 @@ class MLPVelocity(nn.Module):
         super().__init__()
         self.mask_input = mask_input
         self.d = d
-        self.periodic = PeriodicFeatures(d=d, n_frequencies=n_frequencies)
+        self.periodic = None
+        if n_frequencies:
+            self.periodic = PeriodicFeatures(d=d, n_frequencies=n_frequencies)
         self.d_in = _padded(d * ((3 if mask_input else 1) + 2 * n_frequencies))
         self.project = nn.Linear(self.d_in, d_model)
         self.time = TimeEncoding(d_model=d_model)
@@ -161,7 +165,9 @@ class MLPVelocity(nn.Module):
 
     def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor, m_tgt: Tensor) -> Tensor:
         """Predict the velocity at ``x_t``."""
-        shown = [x_t, self.periodic(x_t)]
+        shown = [x_t]
+        if self.periodic is not None:
+            shown.append(self.periodic(x_t))
         if self.mask_input:
             # NOTE[DIFF]: the paper's network sees x_t and t alone and cannot tell a
             # conditioning value from a half-transported one.
@@ -263,6 +269,7 @@ class TransformerVelocity(nn.Module):
         row = F.pad(x_t, (0, self.n_pad)).unsqueeze(1)
         h = (row * self.member) @ self.embed + self.column
         if self.mask_input:
+            # NOTE[DIFF]: as in the MLP, the paper's tokens do not carry the masks.
             first = self.member.argmax(dim=1)  # masks agree within a column
             h = h + m_cond[:, first, None] * self.state[0]
             h = h + m_tgt[:, first, None] * self.state[1]
@@ -273,7 +280,7 @@ class TransformerVelocity(nn.Module):
 
 
 class Preconditioned(nn.Module):
-    """Scale a network's input and output so that both have unit variance at every t.
+    """Let a network predict a quantity of unit variance at every t.
 
     With q = s² + (1 − s)² and X, ε of unit variance, the best linear guess of
     X − ε from x_t is (2s − 1) x_t / q and its residual has variance 1/q, so the network

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -62,25 +64,29 @@ def row_keys(x: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return _mix(key + _mix(torch.from_numpy(before))).numpy()
 
 
-def keyed_normal(keys: Tensor, *, seed: int, draw: int, d: int) -> Tensor:
+def keyed_normal(keys: Tensor, *, seed: int, draws: Sequence[int], d: int) -> Tensor:
     """Draw standard normal noise for rows, the same for the same key anywhere.
 
     Parameters
     ----------
     keys : Tensor of int64, shape (n,)
         One key a row, from `row_keys`.
-    seed, draw : int
-        The model's seed and the number of the draw.
+    seed : int
+        The model's seed.
+    draws : sequence of int
+        Numbers of the draws.
     d : int
         Coordinates a row.
 
     Returns
     -------
-    Tensor of float64, shape (n, d)
+    Tensor of float64, shape (n_draws, n, d)
         On the device of `keys`.
     """
-    stream = torch.tensor(_signed(seed * 0x2545F4914F6CDD1D + draw), dtype=torch.int64)
-    row = _mix(keys ^ _mix(stream).to(keys.device))
+    streams = torch.tensor(
+        [_signed(seed * 0x2545F4914F6CDD1D + draw) for draw in draws]
+    )
+    row = _mix(keys ^ _mix(streams).to(keys.device)[:, None])
     column = _mix(torch.arange(d, device=keys.device))
-    bits = _shift(_mix(row[:, None] + column), 11)  # 53 random bits
+    bits = _shift(_mix(row[:, :, None] + column), 11)  # 53 random bits
     return torch.special.ndtri((bits.double() + 0.5) / (1 << 53))

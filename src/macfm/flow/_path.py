@@ -6,6 +6,7 @@ Proposition 1 calls the objectives in the two spaces equivalent. They share thei
 minimiser only after that rescaling, and they weigh times differently: the squared error
 in t-space is s'(t)² times the one in s-space. Which space the network speaks is
 therefore a setting (``space``), and every use goes through `to_space` below.
+NOTE[DIFF]: the paper trains in t-space only.
 """
 
 from __future__ import annotations
@@ -93,6 +94,8 @@ def add_input_noise(
     X + σ_in (1 − s(t)) ξ on M_obs and M_num, all of shape ``(n, d)`` but ``is_num``,
     which is ``(d,)``.
     """
+    # NOTE[DIFF]: the paper's M_obs is disjoint from M_cond and M_tgt; in training that
+    # leaves nothing to blur. Here it is their union, what the table holds.
     return torch.where(observed & is_num, x + sigma_in * (1 - s_t) * xi, x)
 
 

@@ -42,6 +42,9 @@ def conditional_mean(
 ) -> Tensor:
     """Return E[X | observed] from one evaluation of the network at t = 0.
 
+    The optimal velocity dx/ds at t = 0 is E[X | observed] − ε, so the straight line from
+    ε along it ends at the conditional mean.
+
     Parameters
     ----------
     network : nn.Module
@@ -58,11 +61,12 @@ def conditional_mean(
     -------
     Tensor, shape (n, d)
     """
+    # NOTE[DIFF]: the paper fills by averaging trajectories, 1,000 evaluations a row.
     masks = inference_masks(batch.observed)
     x_0 = batch.x
     # Where the noise at t = 0 is not seen, none gives the same without its rounding.
     if getattr(network, "sees_noise_at_start", True):
-        x_0 = _start(batch, masks=masks, seed=seed, draw=0)
+        x_0 = _start(batch, masks=masks, seed=seed, draws=[0])
     t = torch.zeros(len(x_0), 1, dtype=x_0.dtype, device=x_0.device)
     s_t, ds_t = schedule(t)
     v_t = network(x_0, t, masks.cond, masks.tgt)
@@ -91,7 +95,7 @@ def trajectories(
         Observed coordinates are those of ``batch.x``, exactly.
     """
     masks = inference_masks(batch.observed)
-    x_0 = torch.cat([_start(batch, masks=masks, seed=seed, draw=i) for i in draws])
+    x_0 = _start(batch, masks=masks, seed=seed, draws=draws)
     x_keep = batch.x.repeat(len(draws), 1)
     m_keep = masks.cond.repeat(len(draws), 1)
     m_tgt = masks.tgt.repeat(len(draws), 1)
@@ -128,11 +132,17 @@ def aggregate(
     -------
     Tensor, shape (n, d)
     """
-    mean = draws.mean(dim=0)
+    # Draws are added one by one: a reduction over them takes another order, with other
+    # last bits, at the edges of a batch.
+    total = torch.zeros_like(draws[0], dtype=torch.float64)
+    for draw in draws:
+        total += draw
+    mean = (total / len(draws)).to(draws.dtype)
     if center == "mean":
         return mean
-    # quantile averages the two middle draws; torch.median would take the lower one
-    return torch.where(is_num, draws.quantile(0.5, dim=0), mean)
+    ordered = draws.sort(dim=0).values
+    lower, upper = ordered[(len(draws) - 1) // 2], ordered[len(draws) // 2]
+    return torch.where(is_num, (lower + upper) / 2, mean)
 
 
 def row_batches(
@@ -156,7 +166,11 @@ def row_batches(
         )
 
 
-def _start(batch: RowBatch, *, masks: Masks, seed: int, draw: int) -> Tensor:
-    """Return noise on the targets and the observed values elsewhere."""
-    eps = keyed_normal(batch.keys, seed=seed, draw=draw, d=batch.x.shape[1])
-    return torch.where(masks.tgt, eps.to(batch.x.dtype), batch.x)
+def _start(batch: RowBatch, *, masks: Masks, seed: int, draws: Sequence[int]) -> Tensor:
+    """Return noise on the targets and the observed values elsewhere.
+
+    One draw after the other, shape ``(n_draws * n, d)``.
+    """
+    d = batch.x.shape[1]
+    eps = keyed_normal(batch.keys, seed=seed, draws=draws, d=d).to(batch.x.dtype)
+    return torch.where(masks.tgt, eps, batch.x).view(-1, d)

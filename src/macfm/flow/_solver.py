@@ -62,6 +62,8 @@ def time_grid(config: SolverConfig, *, schedule: Schedule) -> Tensor:
     if config.grid == "uniform":
         return k
     if config.grid == "schedule":
+        # NOTE[DIFF]: the paper's s_k = s(k/K) is the uniform grid in t under another
+        # name; equal steps of s are the grid that differs from it.
         return schedule.inverse(k)
     # NOTE[DIFF]: the paper prints s_k = (k/K)^β and says β > 1 is denser near the
     # data; that power is denser near the noise. The mirrored power does what it says.

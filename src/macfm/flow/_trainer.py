@@ -114,10 +114,14 @@ class _LearningRate:
         self.decay_from = step
         self.end = min(step + length, self._config.max_steps)
 
-    def must_decay(self, step: int) -> bool:
-        """Whether the decay would no longer fit if it began later."""
-        n_before_decay = self._config.max_steps * (1 - self._config.decay_share)
-        return self.decay_from is None and step >= n_before_decay
+    def must_decay(self, step: int, seconds: float) -> bool:
+        """Whether the decay would no longer fit into the budgets if it began later."""
+        if self.decay_from is not None or step == 0:
+            return False
+        before_decay = 1 - self._config.decay_share
+        max_seconds = self._config.max_seconds or math.inf
+        out_of_steps = step >= self._config.max_steps * before_decay
+        return out_of_steps or seconds >= max_seconds * before_decay
 
     def at(self, step: int) -> float:
         """Return the learning rate of a step."""
@@ -224,7 +228,8 @@ def train(
     to 0 over ``decay_share`` of all steps: the length is found by validation, and the
     decay is always finished.
     """
-    # NOTE[DIFF]: the paper stops on the training objective (stopping="objective").
+    # NOTE[DIFF]: the paper stops on the training objective (stopping="objective"), and
+    # does not speak of weight averaging, warm-up, decay or clipping.
     began = time.perf_counter()
     t_readout = readout_time(schedule, space=space)
     rows, validation = hold_out(
@@ -250,7 +255,7 @@ def train(
     network.train()
     try:
         while step < rate.end:
-            if rate.must_decay(step):
+            if rate.must_decay(step, time.perf_counter() - began):
                 rate.begin_decay(step)
             for parameters in optimizer.param_groups:
                 parameters["lr"] = rate.at(step)
@@ -276,6 +281,8 @@ def train(
             parts = (terms.total, terms.fm, terms.stab, terms.cons)
             running += torch.stack(parts).detach()
             step += 1
+            if time.perf_counter() - began >= (config.max_seconds or math.inf):
+                rate.end = step
 
             if step % config.evaluate_every and step != rate.end:
                 continue
@@ -306,13 +313,17 @@ def train(
             )
             n_stale = 0 if fell else n_stale + 1
             if rate.decay_from is None:
-                stale = config.stopping != "none" and n_stale >= config.patience
-                spent = _time_is_spent(evaluation.seconds, config=config)
-                if stale or spent:
+                if config.stopping != "none" and n_stale >= config.patience:
                     rate.begin_decay(step)
             on_evaluation(evaluation, rate.end)
     except KeyboardInterrupt:
         interrupted = True
+    if history and best.step == 0:
+        raise ValueError(
+            f"training diverged: the loss was not finite by step {history[0].step}; "
+            f"lower learning_rate={config.learning_rate:g} or "
+            f"clip_norm={config.clip_norm:g}"
+        )
     if history:
         network.load_state_dict(best.weights)
     network.eval()
@@ -371,18 +382,13 @@ def _loss_of_batch(
 
 def _score(evaluation: Evaluation, *, stopping: str) -> float:
     """Return what must fall for training to go on."""
+    if not math.isfinite(evaluation.loss):
+        return math.inf
     if not math.isnan(evaluation.val_error):
         return evaluation.val_error
     if stopping == "objective":
         return evaluation.loss
     return -evaluation.step  # nothing to judge by: the last weights are kept
-
-
-def _time_is_spent(seconds: float, *, config: TrainConfig) -> bool:
-    """Whether the decay must begin now to end within the time budget."""
-    if config.max_seconds is None:
-        return False
-    return seconds >= config.max_seconds * (1 - config.decay_share)
 
 
 def as_records(history: list[Evaluation]) -> list[dict[str, float]]:

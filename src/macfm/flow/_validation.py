@@ -84,7 +84,8 @@ def hold_out(
     group : Tensor of int64, shape (d,)
         Column of each coordinate.
     share : float
-        Share of the rows to hold out, at most 2,000 rows; 0 holds out none.
+        Share of the rows to hold out, at most half of them and 2,000; 0 holds out
+        none.
     t : float
         Time at which the network is read, from `readout_time`.
     generator : torch.Generator
@@ -99,7 +100,7 @@ def hold_out(
     """
     n = len(x)
     order = torch.randperm(n, generator=generator, device=x.device)
-    n_held = min(max(round(share * n), min(5, n // 4)), _MAX_ROWS)
+    n_held = min(max(round(share * n), min(5, n // 4)), n // 2, _MAX_ROWS)
     if share == 0 or n_held < 2:
         return order, None
     held = order[:n_held]

@@ -7,7 +7,7 @@
 from ._encoder import Encoded, TableEncoder
 from ._flags import append_flags
 from ._io import Table, as_table
-from ._schema import ColumnSchema, TableSchema, check_columns
+from ._schema import ColumnSchema, TableSchema, check_columns, retype_empty
 
 __all__ = [
     "ColumnSchema",
@@ -18,4 +18,5 @@ __all__ = [
     "append_flags",
     "as_table",
     "check_columns",
+    "retype_empty",
 ]

@@ -21,7 +21,6 @@ from ._ticks import granule, split
 from ._transform import heavy_tailed
 
 __all__ = ["infer_columns"]
-"""Most categories with a coordinate each; beyond it they become bits."""
 
 TRANSFORMS = ("standard", "quantile", "auto")
 NUMBER_KINDS = ("numeric", "integer", "datetime", "timedelta")

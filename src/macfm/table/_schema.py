@@ -6,10 +6,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from ._io import Table
 from ._tagged import from_tagged, to_tagged
 
-__all__ = ["ColumnSchema", "TableSchema", "check_columns"]
+__all__ = ["ColumnSchema", "TableSchema", "check_columns", "retype_empty"]
 
 FORMAT = 1
 """Version of the JSON layout."""
@@ -191,3 +193,23 @@ def check_columns(schema: TableSchema, table: Table) -> None:
         parts += [f"unexpected columns {unexpected}"] if unexpected else []
         raise ValueError(f"the table differs from that of fit: {', '.join(parts)}")
     raise ValueError(f"same columns, other order: expected {expected}, got {came}")
+
+
+def retype_empty(native: Any, schema: TableSchema) -> Any:
+    """Free empty columns of the type pandas gives them for want of a value.
+
+    A column of text or dates without any value is often float64. Such a column comes
+    back as ``object``, which can hold what is filled in; everything else, and every
+    table that is no pandas DataFrame, comes back as it is.
+    """
+    if not isinstance(native, pd.DataFrame) or len(native.columns) != len(schema.names):
+        return native
+    empty = {
+        name: object
+        for name, column in zip(native.columns, schema.columns, strict=True)
+        if column.impute
+        and column.family not in ("float", "integer")
+        and pd.api.types.is_float_dtype(native[name].dtype)
+        and native[name].isna().all()
+    }
+    return native.astype(empty) if empty else native
