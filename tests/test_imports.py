@@ -18,7 +18,7 @@ SRC = Path(__file__).parents[1] / "src" / "macfm"
 ALLOWED = {
     "table": (set(), {"numpy", "pandas", "sklearn", "polars", "pyarrow"}),
     "flow": (set(), {"numpy", "scipy", "torch"}),
-    "_settings": ({"flow"}, set()),
+    "_settings": ({"flow"}, {"numpy"}),
     "_progress": ({"flow"}, {"rich"}),
     "_engine": ({"flow", "_settings", "_progress"}, {"numpy", "torch"}),
     "_imputer": (

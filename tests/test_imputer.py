@@ -289,7 +289,7 @@ def alternatives():
     return {
         "preset": "paper",
         "method": "sample",
-        "aggregate": ("median", {"method": "sample"}),
+        "aggregate": ("median", {"method": "sample", "n_trials": 3}),
         "n_trials": (2, {"method": "sample", "n_trials": 3}),
         "categorical": (["visits"], {}),
         "ordinal": ({"ward": ["C", "A", "B"]}, {}),
@@ -661,7 +661,7 @@ def test_path_of_a_fitted_network_cannot_be_changed_by_accident():
 
 
 def test_diverged_training_is_said_in_fit():
-    with pytest.raises(ValueError, match="training diverged.*lower learning_rate"):
+    with pytest.raises(ValueError, match=r"training diverged.*lower learning_rate"):
         imputer(learning_rate=1e30, clip_norm=1e30).fit(array())
 
 

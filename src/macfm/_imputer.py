@@ -467,7 +467,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         """Check a native table against scikit-learn's contract and wrap it."""
-        if isinstance(X, str | bytes | Mapping):
+        if type(X) in (str, bytes, dict):
             raise TypeError(
                 "expected a pandas or polars DataFrame or a 2-d array, got "
                 f"{type(X).__name__}"

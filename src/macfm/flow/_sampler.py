@@ -42,8 +42,8 @@ def conditional_mean(
 ) -> Tensor:
     """Return E[X | observed] from one evaluation of the network at t = 0.
 
-    The optimal velocity dx/ds at t = 0 is E[X | observed] − ε, so the straight line from
-    ε along it ends at the conditional mean.
+    The optimal velocity dx/ds at t = 0 is E[X | observed] − ε, so the straight line
+    from ε along it ends at the conditional mean.
 
     Parameters
     ----------

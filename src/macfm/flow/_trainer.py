@@ -312,9 +312,9 @@ def train(
                 decaying=rate.decay_from is not None,
             )
             n_stale = 0 if fell else n_stale + 1
-            if rate.decay_from is None:
-                if config.stopping != "none" and n_stale >= config.patience:
-                    rate.begin_decay(step)
+            is_stale = config.stopping != "none" and n_stale >= config.patience
+            if is_stale and rate.decay_from is None:
+                rate.begin_decay(step)
             on_evaluation(evaluation, rate.end)
     except KeyboardInterrupt:
         interrupted = True
