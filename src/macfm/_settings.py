@@ -85,7 +85,7 @@ _PAPER: dict[str, Any] = {
 _DEFAULT: dict[str, Any] = _PAPER | {
     "method": "mean",
     "n_trials": 100,
-    "n_networks": 2,
+    "n_networks": _BySize(1, 2),
     "d_model": _BySize(256, 512),
     "n_blocks": _BySize(3, 4),
     "dropout": 0.2,
@@ -98,7 +98,7 @@ _DEFAULT: dict[str, Any] = _PAPER | {
     "lambda_cons": 0.0,
     "sigma_in": 0.0,
     "batch_size": _BySize(256, 1024),
-    "max_steps": _BySize(1200, 6000),
+    "max_steps": _BySize(2000, 6000),
     "weight_decay": 0.1,
     "decay_share": 0.3,
     "stopping": "validation",
