@@ -685,3 +685,12 @@ def test_what_is_no_table_is_said_plainly(value):
 def test_masked_array_is_refused_with_a_cure():
     with pytest.raises(TypeError, match=r"X\.filled\(np\.nan\)"):
         imputer().fit(np.ma.masked_invalid(array()))
+
+
+def test_progress_on_a_terminal_tells_loss_and_validation(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes any stream for a terminal
+    monkeypatch.setenv("COLUMNS", "120")
+    imputer(verbose=True).fit(array())
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert re.search(r"network 1 of 1.*loss .*validation", shown.err)

@@ -17,9 +17,9 @@ logger = logging.getLogger("macfm")
 
 
 def _describe(evaluation: Evaluation) -> str:
-    text = f"loss {evaluation.loss:.4f}"
+    text = f"loss {evaluation.loss:.3f}"
     if not math.isnan(evaluation.val_error):
-        text += f", validation error {evaluation.val_error:.4f}"
+        text += f", validation {evaluation.val_error:.3f}"
     return text
 
 
@@ -51,8 +51,8 @@ def training_progress(
 
     columns = (
         TextColumn("network {task.fields[name]}"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total} steps, {task.description}"),
+        BarColumn(bar_width=16),
+        TextColumn("{task.completed}/{task.total}, {task.description}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:
