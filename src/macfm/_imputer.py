@@ -349,9 +349,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         KeyboardInterrupt goes through.
         """
         parameters = self.get_params(deep=False)
-        resolve(
-            parameters, n_rows=1
-        )  # wrong settings are said before the table is read
+        resolve(parameters, n_rows=1)  # wrong settings come before a wrong table
         device = resolve_device(self.device)
         vars(self).pop("network_", None)  # until this fit succeeds there is none
         table = self._read(X, reset=True)
@@ -482,7 +480,10 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         if is_frame and self._fitted_on_frame:
             if reset:
                 as_table(X)  # refuses duplicated names before scikit-learn stumbles
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            try:
+                validate_data(self, X, reset=reset, skip_check_array=True)
+            except ValueError as error:
+                raise ValueError(f"{error}{self._misplaced(X)}") from None
             table = as_table(X if reset else retype_empty(X, self.schema_))
         else:
             # A frame after an array counts as an array, as scikit-learn warns.
@@ -500,6 +501,15 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             check_columns(self.schema_, table)
             self._report_unknown(table)
         return table
+
+    def _misplaced(self, X: Any) -> str:
+        """Name the first column out of place, if that is all that is wrong."""
+        expected = list(getattr(self, "feature_names_in_", ()))
+        came = list(X.columns)
+        if sorted(map(str, came)) != sorted(expected) or came == expected:
+            return ""
+        place = next(j for j, name in enumerate(expected) if came[j] != name)
+        return f"Column {place} is {came[place]!r}, in fit it was {expected[place]!r}."
 
     def _report_empty_columns(self) -> None:
         """Warn of columns without a value, or refuse them."""
