@@ -206,7 +206,7 @@ def _warn_identifiers(name: Hashable, n_observed: int, n_categories: int) -> Non
         warnings.warn(
             f"column {name!r} has {n_categories} distinct values in {n_observed} "
             "observed rows and looks like free text or an identifier; consider "
-            f"ignore=[{name!r}]",
+            f"ignore=[{name!r}], or pd.to_datetime first if it holds dates",
             UserWarning,
             stacklevel=2,
         )
