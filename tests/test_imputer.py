@@ -695,3 +695,27 @@ def test_progress_on_a_terminal_tells_loss_and_validation(monkeypatch, capsys):
     shown = capsys.readouterr()
     assert shown.out == ""
     assert re.search(r"network 1 of 1.*loss .*validation", shown.err)
+
+
+def test_time_budget_reaches_training():
+    model = imputer(max_seconds=0.2, max_steps=10**6, evaluate_every=10**5).fit(array())
+    assert model.n_steps_ < 10**5
+
+
+def test_network_stopped_half_way_does_not_spoil_a_finished_one(monkeypatch):
+    import macfm.flow._trainer as trainer
+
+    loss, calls = trainer.flow_matching_loss, []
+
+    def impatient(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == 45:  # the first network took 30 steps
+            raise KeyboardInterrupt
+        return loss(*args, **kwargs)
+
+    x = array()
+    alone = imputer().fit_transform(x)
+    monkeypatch.setattr(trainer, "flow_matching_loss", impatient)
+    with pytest.warns(UserWarning, match="interrupted after 44 steps"):
+        model = imputer(n_networks=2).fit(x)
+    np.testing.assert_array_equal(model.transform(x), alone)

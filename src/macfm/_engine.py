@@ -152,12 +152,13 @@ def train_networks(
             )
             n_steps += result.n_steps
             history += [{"network": k, **line} for line in as_records(result.history)]
-            if result.history:  # else it was stopped before it was ever scored
+            interrupted = result.interrupted
+            # One that was stopped half-way counts only if there is no finished one.
+            if not interrupted or (result.history and not members):
                 members.append(network.cpu())
-            if result.interrupted:
-                interrupted = True
+            if interrupted:
                 break
-    if interrupted and not history:
+    if not members:
         raise KeyboardInterrupt  # nothing was learned that could be kept
     return Trained(
         network=members[0] if len(members) == 1 else Ensemble(members),
@@ -222,7 +223,7 @@ class Filler:
         """Yield ``(n_draws, n_batch, d)`` for one batch of rows after the other.
 
         The draws of a row are evaluated together, so many draws mean few rows at a
-        time and memory stays bounded.
+        time, down to the 64 to which batches are padded.
         """
         settings = self.settings
         n_rows = max(self.batch_size // len(draws), 1)

@@ -3,7 +3,14 @@
 import pytest
 import torch
 
-from macfm.flow import Masks, add_input_noise, end_point, make_schedule, sample_path
+from macfm.flow import (
+    Masks,
+    add_input_noise,
+    end_point,
+    from_space,
+    make_schedule,
+    sample_path,
+)
 
 SCHEDULES = [
     make_schedule("linear", gamma=1.0),
@@ -63,6 +70,9 @@ def test_velocities_of_both_spaces_agree_through_the_derivative(batch, schedule)
     in_t = path_at(0.6, batch, schedule, space="t")
     in_s = path_at(0.6, batch, schedule, space="s")
     torch.testing.assert_close(in_t.v_star, in_t.ds_t * in_s.v_star)
+    for path, space in ((in_t, "t"), (in_s, "s")):
+        v_s = from_space(path.v_star, path.ds_t, space=space)
+        torch.testing.assert_close(v_s, in_s.v_star)
     assert torch.equal(in_t.x_t, in_s.x_t)
 
 

@@ -16,6 +16,7 @@ from macfm.flow._path import (
     Space,
     add_input_noise,
     end_point,
+    from_space,
     sample_path,
     to_space,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "end_point",
     "euler_step",
     "flow_matching_loss",
+    "from_space",
     "heun_step",
     "hold_out",
     "inference_masks",

@@ -5,7 +5,8 @@ time t or to the schedule value s; the two differ by the factor s'(t). The paper
 Proposition 1 calls the objectives in the two spaces equivalent. They share their
 minimiser only after that rescaling, and they weigh times differently: the squared error
 in t-space is s'(t)² times the one in s-space. Which space the network speaks is
-therefore a setting (``space``), and every use goes through `to_space` below.
+therefore a setting (``space``), and every use goes through `to_space` and
+`from_space` below.
 NOTE[DIFF]: the paper trains in t-space only.
 """
 
@@ -42,6 +43,11 @@ class PathSample:
 def to_space(v_s: Tensor, ds_t: Tensor, *, space: Space) -> Tensor:
     """Express a velocity dx/ds in the given space: dx/dt = s'(t) dx/ds."""
     return ds_t * v_s if space == "t" else v_s
+
+
+def from_space(v_t: Tensor, ds_t: Tensor, *, space: Space) -> Tensor:
+    """Undo `to_space`: the dx/ds behind a velocity of the given space."""
+    return v_t / ds_t if space == "t" else v_t
 
 
 def sample_path(

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from macfm.flow._masks import Masks, inference_masks
 from macfm.flow._noise import keyed_normal
-from macfm.flow._path import Space, end_point
+from macfm.flow._path import Space, end_point, from_space
 from macfm.flow._schedule import Schedule
 from macfm.flow._solver import SolverConfig, integrate
 
@@ -70,7 +70,7 @@ def conditional_mean(
     t = torch.zeros(len(x_0), 1, dtype=x_0.dtype, device=x_0.device)
     s_t, ds_t = schedule(t)
     v_t = network(x_0, t, masks.cond, masks.tgt)
-    v_s = v_t / ds_t if space == "t" else v_t
+    v_s = from_space(v_t, ds_t, space=space)
     return torch.where(masks.tgt, end_point(x_0, v_s, s_t), batch.x)
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow._masks import Masks, sample_masks
-from macfm.flow._path import Space, end_point, sample_path
+from macfm.flow._path import Space, end_point, from_space, sample_path
 from macfm.flow._schedule import Schedule
 
 # Held-out rows hide few cells, so that what remains is close to what `transform` sees.
@@ -49,7 +49,7 @@ class Validation:
                 space=space,
             )
             v_t = network(path.x_t, path.t, masks.cond, masks.tgt)
-            v_s = v_t / path.ds_t if space == "t" else v_t
+            v_s = from_space(v_t, path.ds_t, space=space)
             miss = end_point(path.x_t, v_s, path.s_t) - self.x[rows]
             errors.append(torch.where(masks.tgt, miss, 0.0).double().square().sum(1))
         # the same rows come back under several masks
