@@ -28,12 +28,20 @@ ALLOWED = {
     "macfm": ({"_imputer", "table", "flow"}, set()),
     "bench": (
         {"macfm"},
-        {"numpy", "pandas", "sklearn", "torch", "matplotlib", "pyarrow", "rich"},
+        {
+            *("numpy", "pandas", "scipy", "sklearn", "torch", "rich", "packaging"),
+            *("matplotlib", "jinja2", "markupsafe", "pyarrow", "openpyxl", "xlrd"),
+            *("miceforest", "hyperimpute", "gcimpute"),
+        },
     ),
-    "cli": ({"macfm", "bench"}, {"numpy", "pandas", "rich"}),
+    "cli": ({"macfm", "bench"}, {"click", "numpy", "pandas", "rich"}),
+    "__main__": ({"cli"}, set()),
 }
 # Installed only with an extra, so never imported where merely importing would fail.
-OPTIONAL = {"matplotlib", "polars", "pyarrow"}
+OPTIONAL = {
+    *("matplotlib", "jinja2", "markupsafe", "polars", "pyarrow", "openpyxl", "xlrd"),
+    *("miceforest", "hyperimpute", "gcimpute"),
+}
 
 
 def module_name(path: Path) -> str:

@@ -1,0 +1,5 @@
+"""`python -m macfm` is the command `macfm`."""
+
+from macfm.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""The datasets themselves, one file each or one for a small group."""

@@ -1,0 +1,114 @@
+"""Records: one line of JSON for each cell that was run, whatever came of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "FORMAT",
+    "append_record",
+    "latest",
+    "read_records",
+    "record_key",
+    "record_line",
+]
+
+#: Format of the records written; a newer one is refused.
+FORMAT = 1
+
+Record = dict[str, Any]
+
+
+def record_key(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what makes a record's cell the same one in another run."""
+    return (
+        record["dataset"],
+        tuple(record["quirks"]),
+        record["mechanism"],
+        record["rate"],
+        record["mask"],
+        record["label"],
+    )
+
+
+def record_line(record: Mapping[str, Any]) -> str:
+    """Return a record as the line of JSON it is kept as."""
+    return json.dumps(_tidy(record), allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def append_record(path: str | Path, record: Mapping[str, Any]) -> None:
+    """Add a record to the end of a file, on a line of its own."""
+    path = Path(path)
+    line = record_line(record).encode()
+    if path.exists():
+        data = path.read_bytes()
+        if data and not data.endswith(b"\n"):  # a crash left half a line
+            os.truncate(path, data.rfind(b"\n") + 1)
+    with path.open("ab") as file:
+        file.write(line)
+
+
+def read_records(*paths: str | Path) -> list[Record]:
+    """Return the records of files, or of all .jsonl files of folders, in their order.
+
+    A line that is not a record is an error that names it; only a last line without an
+    end, which a crash may leave, is passed over.
+    """
+    records = []
+    for path in _files(paths):
+        lines = path.read_text(encoding="utf-8").split("\n")
+        for number, line in enumerate(lines[:-1], start=1):
+            if line.strip():
+                records.append(_parse(line, f"{path}, line {number}"))
+    return records
+
+
+def latest(records: Iterable[Mapping[str, Any]]) -> list[Record]:
+    """Return the last record of each cell, in the order the cells first came."""
+    return list({record_key(record): dict(record) for record in records}.values())
+
+
+def _files(paths: Iterable[str | Path]) -> list[Path]:
+    """The files that paths stand for."""
+    files = []
+    for path in map(Path, paths):
+        found = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        if not found:
+            raise FileNotFoundError(f"no records (*.jsonl) in the folder {path}")
+        files += found
+    return files
+
+
+def _parse(line: str, where: str) -> Record:
+    """A record of one line."""
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{where}: not a record: {error}") from None
+    if not isinstance(record, dict) or "format" not in record:
+        raise ValueError(f"{where}: not a record of the benchmark")
+    if record["format"] != FORMAT:
+        raise ValueError(
+            f"{where}: format {record['format']!r}; this version reads {FORMAT}"
+        )
+    return record
+
+
+def _tidy(value: Any) -> Any:
+    """Plain data with floats of seven digits; what is not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): _tidy(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_tidy(entry) for entry in value]
+    if isinstance(value, float):
+        return float(f"{value:.7g}") if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if hasattr(value, "item"):
+        return _tidy(value.item())
+    return str(value)

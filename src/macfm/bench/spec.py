@@ -1,0 +1,237 @@
+"""What to run: a spec in TOML, and the cells it stands for."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from macfm.bench.mechanisms import MECHANISMS
+
+__all__ = ["Ablation", "Cell", "Spec"]
+
+#: Names that `Spec.methods` may give instead of a list.
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one dataset under one mask: what a record is about."""
+
+    #: Name of the dataset.
+    dataset: str
+    #: Original quirks of the dataset or of its masks that are put back.
+    quirks: tuple[str, ...]
+    #: Name of the mechanism.
+    mechanism: str
+    #: Share of cells to hide.
+    rate: float
+    #: Number of the mask, from 0.
+    mask: int
+    #: Registry name of the method.
+    method: str
+    #: Settings over the method's defaults.
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    #: Name and value of the ablation it belongs to, if any.
+    ablation: Mapping[str, Any] | None = None
+
+    @property
+    def label(self) -> str:
+        """The method's name as shown, with what an ablation changed."""
+        if self.ablation is None:
+            return self.method
+        return f"{self.method} {self.ablation['name']}={self.ablation['value']}"
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Table and mask: cells of one place see the same holes."""
+        return (
+            self.dataset,
+            tuple(self.quirks),
+            self.mechanism,
+            self.rate,
+            self.mask,
+        )
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What makes a cell the same one in another run."""
+        return (*self.place, self.label)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the cell as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Cell:
+        """Return the cell that `to_json` wrote."""
+        return cls(**dict(data) | {"quirks": tuple(data["quirks"])})
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """One method with one thing changed, over several values."""
+
+    #: Name of the ablation, as in the report.
+    name: str
+    #: Registry name of the method that is varied.
+    method: str
+    #: Value (shown) to the settings it stands for.
+    variants: Mapping[str, Mapping[str, Any]]
+    #: Datasets, mechanisms, rates and number of masks, where they differ from the spec.
+    datasets: tuple[str, ...] | None = None
+    mechanisms: tuple[str, ...] | None = None
+    rates: tuple[float, ...] | None = None
+    masks: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.variants:
+            raise ValueError(f"ablation {self.name!r} has no variants")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A run of the benchmark.
+
+    Examples
+    --------
+    >>> from macfm.bench.spec import Spec
+    >>> spec = Spec(datasets=("wine",), mechanisms=("mcar",), rates=(0.3,), masks=2,
+    ...             methods=("mean", "knn"))
+    >>> [cell.key[-2:] for cell in spec.cells()]
+    [(0, 'mean'), (0, 'knn'), (1, 'mean'), (1, 'knn')]
+    """
+
+    #: Names of the datasets.
+    datasets: tuple[str, ...]
+    #: Names of the methods.
+    methods: tuple[str, ...]
+    #: Names of the mechanisms.
+    mechanisms: tuple[str, ...] = ("mcar", "mar", "mnar")
+    #: Shares of cells to hide.
+    rates: tuple[float, ...] = (0.3,)
+    #: Masks for each mechanism and rate, numbered from 0.
+    masks: int = 10
+    #: Seconds for one method in one cell, fitting and imputing together.
+    time_limit: float = 3600.0
+    #: Draws from each method that can draw.
+    n_draws: int = 20
+    #: Settings by method, over the method's own defaults.
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: Original quirks to put back, by dataset; "masks" for those of the masks.
+    quirks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Methods with one thing varied.
+    ablations: tuple[Ablation, ...] = ()
+    #: One line on what the run is for.
+    about: str = ""
+
+    def __post_init__(self) -> None:
+        for rate in self.rates:
+            if not isinstance(rate, int | float) or not 0 < rate < 1:
+                raise ValueError(f"rates must lie between 0 and 1, got {rate!r}")
+        for mechanism in self.mechanisms:
+            if mechanism not in MECHANISMS:
+                known = ", ".join(MECHANISMS)
+                raise ValueError(f"no mechanism {mechanism!r}; there are: {known}")
+        if self.masks < 1:
+            raise ValueError(f"masks must be at least 1, got {self.masks}")
+        if self.time_limit <= 0:
+            raise ValueError(f"time_limit must be positive, got {self.time_limit}")
+        if self.n_draws < 2:
+            raise ValueError(f"n_draws must be at least 2, got {self.n_draws}")
+        for name in self.settings:
+            if name not in self.methods:
+                raise ValueError(f"settings for {name!r}, which is not in methods")
+
+    @classmethod
+    def read(cls, path: str | Path) -> Spec:
+        """Read a spec from a TOML file; a key it does not know is an error."""
+        path = Path(path)
+        try:
+            data = tomllib.loads(path.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{path} is not a TOML file: {error}") from None
+        try:
+            return cls.from_dict(data)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}: {error}") from None
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Spec:
+        """Return the spec of what a TOML file holds."""
+        data = dict(data)
+        data["ablations"] = tuple(
+            _build(Ablation, entry) for entry in data.get("ablations", ())
+        )
+        quirks = data.get("quirks", {})
+        data["quirks"] = {name: tuple(values) for name, values in quirks.items()}
+        return _build(cls, data)
+
+    def cells(self) -> Iterator[Cell]:
+        """Every cell of the run, those that share a table and a mask together."""
+        places = _places(self.datasets, self.mechanisms, self.rates, self.masks)
+        for place in places:
+            for method in self.methods:
+                yield self._cell(place, method, {}, None)
+        for ablation in self.ablations:
+            places = _places(
+                ablation.datasets or self.datasets,
+                ablation.mechanisms or self.mechanisms,
+                ablation.rates or self.rates,
+                ablation.masks or self.masks,
+            )
+            for place in places:
+                for value, settings in ablation.variants.items():
+                    what = {"name": ablation.name, "value": _number(value)}
+                    yield self._cell(place, ablation.method, settings, what)
+
+    def _cell(
+        self,
+        place: tuple[str, str, float, int],
+        method: str,
+        settings: Mapping[str, Any],
+        ablation: Mapping[str, Any] | None,
+    ) -> Cell:
+        """The cell of one method in one place."""
+        dataset, mechanism, rate, mask = place
+        quirks = (*self.quirks.get(dataset, ()), *self.quirks.get("masks", ()))
+        settings = dict(self.settings.get(method, {})) | dict(settings)
+        return Cell(dataset, quirks, mechanism, rate, mask, method, settings, ablation)
+
+
+def _places(
+    datasets: Sequence[str],
+    mechanisms: Sequence[str],
+    rates: Sequence[float],
+    masks: int,
+) -> list[tuple[str, str, float, int]]:
+    """Mask by mask, so that a run broken off has whole masks."""
+    return [
+        (dataset, mechanism, float(rate), mask)
+        for mask in range(masks)
+        for rate in rates
+        for dataset in datasets
+        for mechanism in mechanisms
+    ]
+
+
+def _build(kind: type, data: Mapping[str, Any]) -> Any:
+    """A dataclass of `data`, refusing keys it does not have."""
+    known = [entry.name for entry in fields(kind)]
+    for key in data:
+        if key not in known:
+            raise ValueError(f"no key {key!r}; there are: {', '.join(known)}")
+    values = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+    return kind(**values)
+
+
+def _number(value: str) -> str | int | float:
+    """A key of a TOML table as the number it stands for, if it is one."""
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value

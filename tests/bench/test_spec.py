@@ -1,0 +1,106 @@
+"""Specs: what they expand to, and what they refuse."""
+
+from pathlib import Path
+
+import pytest
+
+from macfm.bench.spec import Cell, Spec
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+TEXT = """
+datasets = ["wine", "iris"]
+mechanisms = ["mcar", "mar"]
+rates = [0.3, 0.5]
+masks = 2
+methods = ["mean", "knn"]
+settings.knn = { n_neighbors = 3 }
+quirks.wine = ["odd"]
+quirks.masks = ["raw-drivers"]
+
+[[ablations]]
+name = "trials"
+method = "macfm-paper"
+datasets = ["iris"]
+mechanisms = ["mcar"]
+rates = [0.3]
+masks = 1
+variants.10 = { n_trials = 10 }
+variants.few = { n_trials = 2 }
+"""
+
+
+@pytest.fixture
+def spec(tmp_path) -> Spec:
+    path = tmp_path / "spec.toml"
+    path.write_text(TEXT)
+    return Spec.read(path)
+
+
+def test_a_spec_is_the_product_of_its_lists_and_its_ablations(spec):
+    cells = list(spec.cells())
+    assert len(cells) == 2 * 2 * 2 * 2 * 2 + 2
+    assert len({cell.key for cell in cells}) == len(cells)
+    assert {cell.mask for cell in cells} == {0, 1}
+
+
+def test_settings_and_quirks_reach_their_cells(spec):
+    cells = list(spec.cells())
+    assert all(
+        cell.settings == ({"n_neighbors": 3} if cell.method == "knn" else {})
+        for cell in cells
+        if cell.ablation is None
+    )
+    assert {c.quirks for c in cells if c.dataset == "wine"} == {("odd", "raw-drivers")}
+    assert {c.quirks for c in cells if c.dataset == "iris"} == {("raw-drivers",)}
+
+
+def test_ablations_carry_their_value_as_a_number_where_it_is_one(spec):
+    ablated = [cell for cell in spec.cells() if cell.ablation]
+    assert [cell.ablation["value"] for cell in ablated] == [10, "few"]
+    assert ablated[0].label == "macfm-paper trials=10"
+    assert ablated[0].settings == {"n_trials": 10}
+
+
+def test_masks_come_one_after_the_other(spec):
+    masks = [cell.mask for cell in spec.cells() if cell.ablation is None]
+    assert masks == sorted(masks)
+
+
+def test_a_cell_survives_the_way_through_json(spec):
+    for cell in spec.cells():
+        assert Cell.from_json(cell.to_json()) == cell
+
+
+@pytest.mark.parametrize("name", ["quick", "paper", "main"])
+def test_the_specs_of_the_repository_are_sound(name):
+    from macfm.bench.datasets import DATASETS
+    from macfm.bench.methods import make_method
+
+    spec = Spec.read(BENCHMARKS / f"{name}.toml")
+    for cell in spec.cells():
+        assert cell.dataset in DATASETS
+        make_method(cell.method, **cell.settings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("masks = 2", "mask = 2", "no key 'mask'; there are: datasets, methods"),
+        ("masks = 2", "masks = 0", "masks must be at least 1, got 0"),
+        ("[0.3, 0.5]", "[30]", "rates must lie between 0 and 1, got 30"),
+        ('"mcar", "mar"', '"mrac"', "no mechanism 'mrac'; there are: mcar"),
+        ("settings.knn", "settings.kn", "settings for 'kn', which is not in methods"),
+        ("variants.10 =", "variant.10 =", "no key 'variant'"),
+        ('datasets = ["wine", "iris"]', "", "datasets"),
+        ("masks = 2", "masks = ", "is not a TOML file"),
+        ("masks = 2", "masks = 2\ntime_limit = 0", "time_limit must be positive"),
+        ("masks = 2", "masks = 2\nn_draws = 1", "n_draws must be at least 2"),
+    ],
+)
+def test_a_mistake_in_a_spec_is_named_with_its_file(tmp_path, old, new, message):
+    path = tmp_path / "broken.toml"
+    path.write_text(TEXT.replace(old, new, 1))
+    with pytest.raises(ValueError, match=r"broken\.toml") as caught:
+        Spec.read(path)
+    assert message in str(caught.value)
