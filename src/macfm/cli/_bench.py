@@ -193,6 +193,7 @@ def report(
             published=not no_published,
             figures=not no_figures,
             title=title,
+            sources=[Path(path).name for path in records],
         )
     click.echo(f"{len(paths)} files in {output}; open {Path(output) / 'index.html'}")
 

@@ -1,0 +1,43 @@
+"""The tables as CSV, a line for each cell, for other programs to read."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pandas as pd
+
+from macfm.bench.report._table import Table
+
+HEADER = ("row", "title", "column", "value", "std", "n", "best", "flag", "marks")
+HEADER += ("note", "published")
+
+
+def table_csv(table: Table) -> str:
+    """Return one table in long form; empty cells keep their reason as a note."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEADER)
+    for row in table.rows:
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            value, std, printed = map(_plain, (cell.value, cell.std, cell.published))
+            writer.writerow(
+                [
+                    *(row.key, row.title, column.title, value, std, cell.n),
+                    *(int(cell.best), int(cell.flag), cell.marks, cell.note, printed),
+                ]
+            )
+    return text.getvalue()
+
+
+def records_csv(frame: pd.DataFrame) -> str:
+    """Return the tidy frame, a line for each cell of the benchmark."""
+    return frame.drop(columns=["record", "place"]).to_csv(
+        index=False, lineterminator="\n", float_format="%.7g"
+    )
+
+
+def _plain(value: float | str | None) -> float | str:
+    if value is None:
+        return ""
+    return float(f"{value:.7g}") if isinstance(value, float) else value

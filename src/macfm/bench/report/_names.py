@@ -1,0 +1,92 @@
+"""The order, the printed names and the colours of methods, datasets, mechanisms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+MECHANISMS = {
+    "mcar": "MCAR",
+    "mar": "MAR",
+    "mnar": "MNAR",
+    "mnar-self": "MNAR, self-masking",
+    "mnar-quantile": "MNAR, quantile censoring",
+}
+SPLITS = {"in": "in-sample", "out": "out-of-sample"}
+METRICS = {"mae": "MAE", "rmse": "RMSE"}
+
+#: What kind of method each one is; the bars are coloured by it.
+FAMILIES = {
+    "mean": "simple",
+    "median": "simple",
+    "most-frequent": "simple",
+    "knn": "statistical",
+    "mice": "statistical",
+    "em": "statistical",
+    "softimpute": "statistical",
+    "gcimpute": "statistical",
+    "missforest": "trees",
+    "miceforest": "trees",
+    "hyperimpute": "trees",
+    "macfm": "ours",
+    "macfm-mean": "ours",
+    "macfm-paper": "ours",
+}
+#: Okabe and Ito's colours, told apart with every common kind of colour blindness.
+FAMILY_COLOURS = {
+    "simple": "#9aa5b1",
+    "statistical": "#56b4e9",
+    "trees": "#009e73",
+    "other": "#cc79a7",
+    "ours": "#d55e00",
+}
+
+
+def family(method: str) -> str:
+    """Return the kind of a method, ``"other"`` if it is not one of ours to know."""
+    return FAMILIES.get(method, "other")
+
+
+def method_titles() -> dict[str, str]:
+    """Return the printed names of the registered methods, in their order."""
+    from macfm.bench.methods import METHODS
+
+    return {name: getattr(entry, "title", name) for name, entry in METHODS.items()}
+
+
+def dataset_titles() -> dict[str, str]:
+    """Return the names of the registered datasets, in their order.
+
+    Tables print the registry name, which is what a user types.
+    """
+    from macfm.bench.datasets import DATASETS
+
+    return {name: name for name in DATASETS}
+
+
+def ordered(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return distinct `names`: the known ones in their order, then the others.
+
+    Examples
+    --------
+    >>> ordered(["b", "mine", "a", "b"], ["a", "b", "c"])
+    ['a', 'b', 'mine']
+    """
+    present = dict.fromkeys(names)
+    first = [name for name in known if name in present]
+    return first + [name for name in present if name not in set(first)]
+
+
+def title_of(name: str, titles: Mapping[str, str]) -> str:
+    """Return the printed name, or the name itself if none is known."""
+    return titles.get(name, name)
+
+
+def percent(rate: float) -> str:
+    """Return a rate as it is spoken of.
+
+    Examples
+    --------
+    >>> percent(0.3), percent(0.125)
+    ('30 %', '12.5 %')
+    """
+    return f"{100 * rate:.4g} %"

@@ -1,0 +1,130 @@
+"""Writes the report: what it says, then each form it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from macfm.bench.report._ablations import ablation_section
+from macfm.bench.report._csv import records_csv, table_csv
+from macfm.bench.report._errors import error_sections, ratio_section
+from macfm.bench.report._frame import tidy
+from macfm.bench.report._html import html
+from macfm.bench.report._latex import latex
+from macfm.bench.report._markdown import markdown
+from macfm.bench.report._scores import (
+    categorical_section,
+    distribution_section,
+    failure_section,
+    rates_section,
+)
+from macfm.bench.report._style import inline_svg, png, require, svg
+from macfm.bench.report._summary import summary_section
+from macfm.bench.report._table import Section
+from macfm.bench.report._timing import timing_section
+
+
+def write_report(
+    records: Iterable[Mapping[str, Any]],
+    output: str | Path,
+    *,
+    published: bool = True,
+    figures: bool = True,
+    title: str = "Imputation benchmark",
+    sources: Sequence[str] = (),
+    command: str | None = None,
+) -> list[Path]:
+    """Write the report of some records into a folder.
+
+    Parameters
+    ----------
+    records : iterable of mappings
+        Records, as `macfm.bench.records.read_records` returns them. The last record
+        of a cell wins.
+    output : str or Path
+        Folder; made if it is not there. It gets ``index.html``, ``report.md``,
+        ``tables.tex``, ``csv/*.csv``, ``figures/*.png`` and ``figures/*.svg``.
+    published : bool, default=True
+        Put the figures printed in the Impute-MACFM paper beside ours; in the page
+        they are behind a switch.
+    figures : bool, default=True
+        Draw the figures. Needs matplotlib.
+    title : str, default="Imputation benchmark"
+        Heading of the report.
+    sources : sequence of str, default=()
+        Names of the files the records come from.
+    command : str, default=None
+        The command that made them; None derives one from the records.
+
+    Returns
+    -------
+    list of Path
+        Every file written.
+    """
+    for package in ("jinja2", *(("matplotlib",) if figures else ())):
+        require(package)
+    frame = tidy(records)
+    sections = make_sections(
+        frame, published=published, sources=sources, command=command
+    )
+    folder = Path(output)
+    files: dict[str, str | bytes] = {}
+    drawings = {}
+    for picture in _pictures(sections) if figures else ():
+        figure = picture.draw()
+        drawing = svg(figure)
+        files[f"figures/{picture.slug}.svg"] = drawing
+        files[f"figures/{picture.slug}.png"] = png(figure)
+        label = f"{picture.title}. {picture.caption}"
+        drawings[picture.slug] = inline_svg(drawing, slug=picture.slug, label=label)
+    for table in _tables(sections):
+        files[f"csv/{table.slug}.csv"] = table_csv(table)
+    files["csv/records.csv"] = records_csv(frame)
+    files["tables.tex"] = latex(sections)
+    files["report.md"] = markdown(title, sections, pictures=drawings)
+    files["index.html"] = html(title, sections, drawings=drawings, published=published)
+    return [_write(folder / name, content) for name, content in files.items()]
+
+
+def make_sections(
+    frame: pd.DataFrame,
+    *,
+    published: bool,
+    sources: Sequence[str],
+    command: str | None,
+) -> list[Section]:
+    """Return everything the report says, without the parts that have no records."""
+    first = summary_section(frame, sources=sources, command=command)
+    if frame.empty:
+        return [first]
+    parts = [
+        first,
+        *error_sections(frame, beside=published),
+        ratio_section(frame),
+        categorical_section(frame),
+        distribution_section(frame),
+        timing_section(frame, beside=published),
+        ablation_section(frame),
+        rates_section(frame),
+        failure_section(frame),
+    ]
+    return [part for part in parts if part is not None]
+
+
+def _pictures(sections: Sequence[Section]) -> list[Any]:
+    return [picture for section in sections for picture in section.pictures]
+
+
+def _tables(sections: Sequence[Section]) -> list[Any]:
+    tables = [table for section in sections for table in section.tables]
+    return tables + [table.tests for table in tables if table.tests is not None]
+
+
+def _write(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    path.write_bytes(data)
+    return path

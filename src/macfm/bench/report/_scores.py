@@ -1,0 +1,161 @@
+"""Categorical and distributional scores, realised rates, failures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from macfm.bench.report._errors import settings_of, slug_of, where
+from macfm.bench.report._frame import datasets_of, main_cells, row_titles
+from macfm.bench.report._names import MECHANISMS, percent, title_of
+from macfm.bench.report._rows import Score, notes_for, score_rows
+from macfm.bench.report._statistics import expected_coverage
+from macfm.bench.report._table import Cell, Column, Row, Section, Table
+
+
+def _score_table(
+    rows: pd.DataFrame,
+    name: str,
+    title: str,
+    *,
+    scale: float = 1.0,
+    decimals: int = 2,
+    higher: bool | None = False,
+) -> Table | None:
+    """A table of one score: a column for each dataset and split that has it."""
+    pairs = [
+        (dataset, split)
+        for dataset in datasets_of(rows)
+        for split in ("in", "out")
+        if rows.loc[rows["dataset"] == dataset, f"{split}_{name}"].notna().any()
+    ]
+    if not pairs:
+        return None
+    scores = [Score(d, f"{s}_{name}", scale, decimals, higher) for d, s in pairs]
+    lines = [
+        line
+        for line in score_rows(rows, scores)
+        if any(cell.value is not None for cell in line.cells)
+    ]
+    mechanism, rate = rows["mechanism"].iloc[0], rows["rate"].iloc[0]
+    return Table(
+        slug=f"{slug_of(mechanism, rate)}-{name.replace('_', '-')}",
+        title=f"{title}, {where(mechanism, rate)}",
+        columns=tuple(Column(f"{d}, {s}") for d, s in pairs),
+        rows=tuple(lines),
+        notes=notes_for(lines),
+    )
+
+
+def categorical_section(frame: pd.DataFrame) -> Section | None:
+    """Return accuracy and log-loss over hidden categorical cells."""
+    tables = []
+    for _, _, rows in settings_of(main_cells(frame)):
+        tables += [
+            _score_table(
+                rows, "accuracy", "Accuracy in %", scale=100.0, decimals=1, higher=True
+            ),
+            _score_table(rows, "log_loss", "Log-loss", decimals=3),
+        ]
+    tables = [table for table in tables if table is not None]
+    if not tables:
+        return None
+    text = (
+        "Over hidden categorical cells, pooled: accuracy (more is better) and, for "
+        "methods that give probabilities, the mean of −log of the probability given to "
+        "the truth (less is better).",
+    )
+    return Section("categorical", "Categorical columns", text, tuple(tables))
+
+
+def distribution_section(frame: pd.DataFrame) -> Section | None:
+    """Return CRPS, energy distance and coverage of the methods that draw."""
+    tables = []
+    for _, _, rows in settings_of(main_cells(frame)):
+        tables += [
+            _score_table(rows, "crps", "CRPS × 100", scale=100.0),
+            _score_table(rows, "energy", "Energy distance", decimals=3),
+            _score_table(
+                rows, "coverage_90", "Coverage in %", scale=100, decimals=1, higher=None
+            ),
+        ]
+    tables = [table for table in tables if table is not None]
+    if not tables:
+        return None
+    n_draws = int(max(r.get("n_draws") or 20 for r in frame["record"]))
+    expected = expected_coverage(n_draws)
+    text = (
+        "For methods that give several plausible tables. CRPS and energy distance: "
+        "less is better. Coverage: how often the range from the 5 % to the 95 % "
+        "quantile of a cell's draws holds the truth. For a perfect sampler that is "
+        f"{expected:.2f} with {n_draws} draws, not 0.90, since the quantiles of few "
+        "draws stay inside the true ones (simulated for a normal law).",
+    )
+    return Section("distribution", "Draws", text, tuple(tables))
+
+
+def rates_section(frame: pd.DataFrame) -> Section | None:
+    """Return the shares of cells that were really hidden."""
+    known = [bool(record.get("realised_rate")) for record in frame["record"]]
+    rows = frame[known].drop_duplicates(["dataset", "mechanism", "rate", "mask"])
+    datasets, lines = datasets_of(rows), []
+    for mechanism, rate, part in settings_of(rows):
+        name = title_of(mechanism, MECHANISMS)
+        for split in ("train", "test"):
+            cells = [_rate_cell(part[part["dataset"] == d], split) for d in datasets]
+            if any(cell.value is not None for cell in cells):
+                title = f"{name}, {percent(rate)}, {split}"
+                lines.append(Row(f"{mechanism}-{rate}-{split}", title, tuple(cells)))
+    if not lines:
+        return None
+    table = Table(
+        slug="realised-rates",
+        title="Hidden cells in %",
+        columns=tuple(map(Column, datasets)),
+        rows=tuple(lines),
+        corner="mechanism, rate, rows",
+        notes=(
+            "Mean over masks; in brackets the least and the most hidden column. MAR "
+            "and MNAR treat some columns apart by design.",
+        ),
+    )
+    return Section("rates", "Realised rates", items=(table,))
+
+
+def _rate_cell(rows: pd.DataFrame, split: str) -> Cell:
+    parts = [
+        (record.get("realised_rate") or {}).get(split) for record in rows["record"]
+    ]
+    parts = [part for part in parts if part and part.get("overall") is not None]
+    if not parts:
+        return Cell()
+    overall = 100 * float(np.mean([part["overall"] for part in parts]))
+    columns = pd.DataFrame([part.get("columns") or {} for part in parts]).mean()
+    text = f"{overall:.1f}"
+    if len(columns):
+        text += f" ({100 * columns.min():.1f} to {100 * columns.max():.1f})"
+    return Cell(text, n=len(parts))
+
+
+def failure_section(frame: pd.DataFrame) -> Section | None:
+    """Return every cell without a result and its reason."""
+    rows = frame[frame["latest"] & (frame["status"] != "ok")]
+    if rows.empty:
+        return None
+    titles = row_titles(frame)
+    keys = ["label", "dataset", "mechanism", "rate", "reason"]
+    lines = []
+    for (label, dataset, mechanism, rate, reason), part in rows.groupby(
+        keys, sort=False
+    ):
+        masks = ", ".join(str(mask) for mask in sorted(part["mask"]))
+        cells = (dataset, where(mechanism, rate), masks, reason)
+        key = f"{label}-{dataset}-{mechanism}-{rate}"
+        lines.append(Row(key, titles[label], tuple(map(Cell, cells))))
+    table = Table(
+        slug="failures",
+        title="Cells without a result",
+        columns=tuple(map(Column, ("dataset", "mechanism", "masks", "reason"))),
+        rows=tuple(lines),
+    )
+    return Section("failures", "Failures", items=(table,))

@@ -1,0 +1,88 @@
+"""Ranks, tests and the rule for what is bold."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from macfm.bench.report import expected_coverage
+from macfm.bench.report._statistics import (
+    Summary,
+    best_of,
+    best_ranked,
+    compare,
+    holm,
+    rank_cells,
+    signed_rank,
+    summarise,
+    too_few_pairs,
+)
+
+
+def test_only_the_best_itself_is_best_when_it_has_one_mask():
+    rows = {"a": Summary(1.0, None, 1), "b": Summary(1.0001, None, 1)}
+    assert best_of(rows, higher=False) == {"a"}
+    assert best_of(rows, higher=True) == {"b"}
+
+
+def test_the_standard_error_of_the_best_decides_not_that_of_the_others():
+    best, other = Summary(1.0, 0.2, 4), Summary(1.11, 5.0, 4)
+    assert best_of({"a": best, "b": other}, higher=False) == {"a"}
+    wider = Summary(1.0, 0.24, 4)
+    assert best_of({"a": wider, "b": other}, higher=False) == {"a", "b"}
+
+
+def test_summaries_leave_out_what_is_not_finite():
+    assert summarise([1.0, np.nan, 3.0]) == Summary(2.0, pytest.approx(2**0.5), 2)
+    assert summarise([np.nan]) is None
+
+
+def test_a_failure_ranks_last_and_an_absence_not_at_all():
+    scores = pd.DataFrame({"a": [1.0, 2.0], "b": [2.0, np.nan], "c": [3.0, np.nan]})
+    failed = pd.DataFrame({"a": [False] * 2, "b": [False, True], "c": [False] * 2})
+    ranks = rank_cells(scores, failed)
+    assert ranks["b"].tolist() == [2, 2]
+    assert ranks["c"].dropna().tolist() == [3]
+    assert best_ranked(ranks) == "a"
+
+
+def test_one_lucky_cell_does_not_make_the_best_ranked():
+    ranks = pd.DataFrame({"a": [2.0, 1.0, 1.0], "b": [1.0, np.nan, np.nan]})
+    assert best_ranked(ranks) == "a"
+
+
+def test_signed_rank_equals_the_exact_law_of_sign_flips():
+    difference = np.array([0.3, -0.1, 0.5, 0.7, 0.2, 0.4])
+    ranks = np.abs(difference).argsort().argsort() + 1
+    seen = ranks[difference > 0].sum()
+    sums = [np.dot(f, ranks) for f in itertools.product([0, 1], repeat=6)]
+    centre = ranks.sum() / 2
+    p = np.mean([abs(s - centre) >= abs(seen - centre) for s in sums])
+    assert signed_rank(difference) == pytest.approx(p)
+    assert signed_rank(np.zeros(4)) == 1.0
+
+
+def test_holm_never_reorders_and_never_lowers():
+    p = [0.2, 0.001, 0.04, 0.04]
+    adjusted = holm(p)
+    assert all(a >= b for a, b in zip(adjusted, p, strict=True))
+    assert np.argsort(adjusted, kind="stable").tolist() == [1, 2, 3, 0]
+    assert holm([]) == []
+
+
+def test_too_few_pairs_are_those_that_scipy_cannot_call_significant():
+    for n in range(1, 9):
+        assert too_few_pairs(n) == (signed_rank(np.arange(1.0, n + 1)) > 0.05)
+
+
+def test_compare_pairs_only_the_cells_both_have():
+    scores = pd.DataFrame({"a": [1.0, 1, 1, 1], "b": [2.0, 3, np.nan, 4]})
+    (only,) = compare(scores, "a")
+    assert (only.method, only.n_pairs, only.median_difference) == ("b", 3, 2.0)
+
+
+def test_expected_coverage_tends_to_the_level_with_more_draws():
+    few, many = expected_coverage(20), expected_coverage(400)
+    assert few == pytest.approx(0.82, abs=0.01)
+    assert few < many == pytest.approx(0.9, abs=0.01)
