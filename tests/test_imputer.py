@@ -719,3 +719,34 @@ def test_network_stopped_half_way_does_not_spoil_a_finished_one(monkeypatch):
     with pytest.warns(UserWarning, match="interrupted after 44 steps"):
         model = imputer(n_networks=2).fit(x)
     np.testing.assert_array_equal(model.transform(x), alone)
+
+
+def test_settings_in_force_are_shown():
+    x = np.random.default_rng(0).normal(size=(50, 3))
+    model = imputer(preset="paper", d_model=None).fit(x)
+    assert model.settings_["max_steps"] == QUICK["max_steps"]
+    assert model.settings_["d_model"] == 512
+    assert (model.settings_["method"], model.settings_["n_trials"]) == ("sample", 50)
+    model.set_params(method="mean", max_steps=7)
+    assert model.settings_["method"] == "mean"
+    assert model.settings_["max_steps"] == QUICK["max_steps"]  # that is what was taken
+    with pytest.raises(NotFittedError):
+        _ = imputer().settings_
+
+
+def test_imputed_mask_is_true_where_fit_transform_fills():
+    frame = pd.DataFrame(
+        {
+            "filled": [1.0, np.nan, 3.0, 4.0],
+            "text": ["x", None, "y", "x"],
+            "constant": [1.0, 1.0, 1.0, np.nan],
+            "ignored": [np.nan, 2.0, 3.0, 5.0],
+            "empty": [np.nan] * 4,
+        }
+    )
+    imputer = MACFMImputer(max_steps=5, random_state=0, ignore=["ignored"])
+    with pytest.warns(UserWarning, match="empty"):
+        completed = imputer.fit_transform(frame)
+    expected = (frame.isna() & completed.notna()).to_numpy()
+    assert np.array_equal(imputer.imputed_mask_, expected)
+    assert expected.sum() == 3

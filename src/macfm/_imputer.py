@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral
@@ -19,7 +20,8 @@ from sklearn.utils.validation import (
 )
 
 from macfm._engine import Filler, resolve_device, train_networks
-from macfm._settings import Settings, resolve
+from macfm._saved import load_imputer, save_imputer
+from macfm._settings import READ_OUT, Settings, resolve, resolved_values
 from macfm.table import (
     Encoded,
     Table,
@@ -184,6 +186,12 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         The same, at least 1, under scikit-learn's name.
     seed_ : int
         The seed drawn from `random_state`.
+    settings_ : dict
+        The parameters in force, with the preset's values for those left at None. Those
+        of the read-out (`method`, `n_trials`, `solver`, ...) follow `set_params`, the
+        others are those of `fit`.
+    imputed_mask_ : ndarray of bool, (n_samples, n_features)
+        True where `fit_transform` fills a cell. Not part of a saved model.
     indicator_features_ : ndarray of int
         Positions of the columns that had holes in `fit`.
     n_features_in_ : int
@@ -370,8 +378,11 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self._report_empty_columns()
         self.encoder_ = TableEncoder.fit(table, self.schema_)
         self.indicator_features_ = np.flatnonzero(~table.observed.all(axis=0))
+        wanted = np.array([c.impute for c in self.schema_.columns], dtype=bool)
+        self.imputed_mask_ = ~table.observed & wanted
         fixed = ("preset", "schedule", "gamma", "velocity_space")
         self._path = {name: parameters[name] for name in fixed}
+        self._trained_with = resolved_values(parameters, n_rows=table.n_rows)
         self._train(self.encoder_.encode(table), settings=settings, device=device)
         return self
 
@@ -429,6 +440,47 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             x[:, rows] = filler.draw(encoded.x[rows], encoded.observed[rows], n_draws)
         return [self._complete(table, draw) for draw in x]
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted imputer into one file, without pickle.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to, ``model.macfm`` for instance. A file that is there is replaced,
+            in one step once the new one is complete. A `random_state` that is a
+            generator is saved as the seed drawn from it.
+        """
+        save_imputer(self, path)
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, device: str | None = None
+    ) -> MACFMImputer:
+        """Read an imputer from a file written by `save`.
+
+        It gives the same values, bit for bit on the same platform. A file cannot run
+        code, and one that is damaged is refused.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        device : str or None, default=None
+            Where to compute from now on; None keeps what was set when it was saved,
+            or takes ``"auto"`` if that was a GPU and here is none.
+
+        Returns
+        -------
+        MACFMImputer
+            Fitted.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is no macfm model, damaged, or of a newer format.
+        """
+        return load_imputer(cls, path, device=device)
+
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the column names of what `transform` gives back.
 
@@ -462,6 +514,13 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     def n_iter_(self) -> int:
         """Training steps taken."""
         return max(self.n_steps_, 1)
+
+    @property
+    def settings_(self) -> dict[str, Any]:
+        """The parameters in force, with the preset's values for those left at None."""
+        check_is_fitted(self)
+        now = resolved_values(self.get_params(deep=False) | self._path, n_rows=1)
+        return self._trained_with | {name: now[name] for name in READ_OUT}
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         """Check a native table against scikit-learn's contract and wrap it."""

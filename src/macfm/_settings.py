@@ -127,6 +127,18 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
+# How a trained network is read; these may be set after `fit`.
+READ_OUT = (
+    "method",
+    "aggregate",
+    "n_trials",
+    "solver",
+    "n_steps",
+    "grid",
+    "grid_beta",
+)
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything `flow` needs, resolved and checked."""
@@ -287,6 +299,23 @@ def _check(name: str, value: Any, rule: _Rule) -> None:
         raise ValueError(f"{name} must be {rule.needed}, got {name}={value!r}")
 
 
+def resolved_values(parameters: Mapping[str, Any], *, n_rows: int) -> dict[str, Any]:
+    """Check an imputer's parameters and lay those of a preset over it, by name.
+
+    Parameters and errors are those of `resolve`.
+    """
+    for name, rule in _OTHER_RULES.items():
+        _check(name, parameters[name], rule)
+    chosen = dict(PRESETS[parameters["preset"]])
+    for name, rule in _RULES.items():
+        if parameters[name] is not None:
+            chosen[name] = parameters[name]
+        elif isinstance(chosen[name], _BySize):
+            chosen[name] = chosen[name].value(n_rows)
+        _check(name, chosen[name], rule)
+    return chosen
+
+
 def resolve(parameters: Mapping[str, Any], *, n_rows: int) -> Settings:
     """Check an imputer's parameters and lay them over its preset.
 
@@ -307,15 +336,7 @@ def resolve(parameters: Mapping[str, Any], *, n_rows: int) -> Settings:
     ValueError
         If a value is out of its range, naming the parameter and what it must be.
     """
-    for name, rule in _OTHER_RULES.items():
-        _check(name, parameters[name], rule)
-    chosen = dict(PRESETS[parameters["preset"]])
-    for name, rule in _RULES.items():
-        if parameters[name] is not None:
-            chosen[name] = parameters[name]
-        elif isinstance(chosen[name], _BySize):
-            chosen[name] = chosen[name].value(n_rows)
-        _check(name, chosen[name], rule)
+    chosen = resolved_values(parameters, n_rows=n_rows)
     settings = _settings(chosen)
     if settings.method == "mean" and readout_time(
         settings.schedule, space=settings.space

@@ -8,6 +8,7 @@ from ._encoder import Encoded, TableEncoder
 from ._flags import append_flags
 from ._io import Table, as_table
 from ._schema import ColumnSchema, TableSchema, check_columns, retype_empty
+from ._tagged import from_tagged, to_tagged
 
 __all__ = [
     "ColumnSchema",
@@ -18,5 +19,7 @@ __all__ = [
     "append_flags",
     "as_table",
     "check_columns",
+    "from_tagged",
     "retype_empty",
+    "to_tagged",
 ]

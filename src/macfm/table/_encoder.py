@@ -20,6 +20,8 @@ from ._column import TIME_FAMILIES, ColumnData, object_limits
 from ._io import Table
 from ._numbers import NumberCodec
 from ._schema import ColumnSchema, TableSchema, check_columns
+from ._stored import check_arrays
+from ._summary import summarise
 
 __all__ = ["Encoded", "TableEncoder"]
 
@@ -186,11 +188,16 @@ class TableEncoder:
     def from_arrays(
         cls, schema: TableSchema, arrays: Mapping[str, np.ndarray]
     ) -> TableEncoder:
-        """Undo ``to_arrays``, given the same schema."""
+        """Undo ``to_arrays``, given the same schema; ValueError for any other."""
         fields: list[dict[str, np.ndarray]] = [{} for _ in schema.modelled]
+        places = {str(group): own for group, own in enumerate(fields)}
         for key, array in arrays.items():
-            group, field = key.split(".")
-            fields[int(group)][field] = np.asarray(array)
+            group, _, field = key.partition(".")
+            if group not in places:
+                raise ValueError(f"there is no column for the stored array {key!r}")
+            places[group][field] = np.asarray(array)
+        for column, own in zip(schema.modelled, fields, strict=True):
+            check_arrays(column, own)
         return cls(
             schema,
             [
@@ -198,6 +205,11 @@ class TableEncoder:
                 for column, own in zip(schema.modelled, fields, strict=True)
             ],
         )
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Tell in JSON types what is kept of each column, in the order of the table."""
+        codecs = {column.name: codec for _, column, codec, _ in self._modelled()}
+        return [summarise(c, codecs.get(c.name)) for c in self.schema.columns]
 
     def _modelled(self) -> Iterator[tuple[int, ColumnSchema, Codec, slice]]:
         """Walk over position, schema, codec and coordinates of modelled columns."""

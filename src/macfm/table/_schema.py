@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ._io import Table
+from ._stored import MAX_COLUMNS, check_column
 from ._tagged import from_tagged, to_tagged
 
 __all__ = ["ColumnSchema", "TableSchema", "check_columns", "retype_empty"]
@@ -81,13 +82,19 @@ class ColumnSchema:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> ColumnSchema:
-        """Undo ``to_json``."""
+        """Undo ``to_json``; ValueError for what no fit gives."""
+        if not isinstance(plain, Mapping) or set(plain) != set(
+            cls.__dataclass_fields__
+        ):
+            raise ValueError("a stored column has other fields than it should have")
         fields = dict(plain)
         fields["name"] = from_tagged(fields["name"])
         for field in ("bounds", "categories", "limits"):
             if fields[field] is not None:
                 fields[field] = tuple(from_tagged(value) for value in fields[field])
-        return cls(**fields)
+        column = cls(**fields)
+        check_column(column)
+        return column
 
 
 @dataclass(frozen=True)
@@ -173,12 +180,20 @@ class TableSchema:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> TableSchema:
-        """Undo ``to_json``."""
+        """Undo ``to_json``; ValueError for what no fit gives."""
         if plain.get("format") != FORMAT:
             raise ValueError(
                 f"expected a schema of format {FORMAT}, got {plain.get('format')!r}"
             )
-        return cls([ColumnSchema.from_json(column) for column in plain["columns"]])
+        columns = plain.get("columns")
+        if len(plain) != 2 or not isinstance(columns, list):
+            raise ValueError("a stored schema must hold a list of columns")
+        if len(columns) > MAX_COLUMNS:
+            raise ValueError(f"a stored schema has more than {MAX_COLUMNS} columns")
+        schema = cls([ColumnSchema.from_json(column) for column in columns])
+        if len(set(schema.names)) != len(columns):
+            raise ValueError("a stored schema names a column twice")
+        return schema
 
 
 def check_columns(schema: TableSchema, table: Table) -> None:

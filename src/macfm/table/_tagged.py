@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ._column import zone_name
+from ._ticks import NANOSECONDS
+
 __all__ = ["from_tagged", "to_tagged"]
+
+MAX_TEXT = 2**20
+"""Longest text, in characters, that is read back."""
+
+_PLAIN = {"bool": bool, "int": int, "str": str}
 
 
 def to_tagged(value: Any) -> list:
     """Return ``[type, payload]``.
+
+    Python's datetimes and timedeltas become those of pandas, arrays, sets and indexes
+    become lists.
 
     Examples
     --------
@@ -21,17 +33,15 @@ def to_tagged(value: Any) -> list:
     """
     if value is None:
         return ["none", None]
-    if isinstance(value, tuple):
-        return ["tuple", [to_tagged(item) for item in value]]
     if isinstance(value, (np.datetime64, np.timedelta64)):
         tag = "datetime64" if isinstance(value, np.datetime64) else "timedelta64"
         return [tag, [int(value.astype(np.int64)), np.datetime_data(value.dtype)[0]]]
-    if isinstance(value, pd.Timestamp):
-        tz = None if value.tz is None else str(value.tz)
-        return ["timestamp", [to_tagged(value.to_datetime64())[1], tz]]
-    if isinstance(value, pd.Timedelta):
-        return ["timedelta", to_tagged(value.to_timedelta64())[1]]
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+    if isinstance(value, dt.datetime) and value is not pd.NaT:
+        stamp = pd.Timestamp(value)
+        return ["timestamp", [to_tagged(stamp.to_datetime64())[1], zone_name(stamp.tz)]]
+    if isinstance(value, dt.timedelta):
+        return ["timedelta", to_tagged(pd.Timedelta(value).to_timedelta64())[1]]
+    if isinstance(value, dt.date) and value is not pd.NaT:
         return ["date", value.isoformat()]
     if isinstance(value, np.generic):
         value = value.item()
@@ -44,28 +54,56 @@ def to_tagged(value: Any) -> list:
         return ["float", repr(float(value))]
     if isinstance(value, str):
         return ["str", str(value)]
+    if isinstance(value, tuple):
+        return ["tuple", [to_tagged(item) for item in value]]
+    if isinstance(value, Mapping):
+        return ["dict", [[to_tagged(k), to_tagged(v)] for k, v in value.items()]]
+    if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray):
+        return ["list", [to_tagged(item) for item in value]]
     raise TypeError(f"a value of type {type(value).__name__} cannot be stored as JSON")
 
 
-def from_tagged(tagged: list) -> Any:
-    """Undo ``to_tagged``."""
+def from_tagged(tagged: Any) -> Any:
+    """Undo ``to_tagged``; ValueError for anything it does not write."""
+    if not isinstance(tagged, list) or len(tagged) != 2:
+        raise ValueError("a stored value must be a pair of type and payload")
     tag, payload = tagged
-    if tag in ("none", "bool", "int", "str"):
-        return payload
-    if tag == "float":
-        return float(payload)
-    if tag == "tuple":
-        return tuple(from_tagged(item) for item in payload)
-    if tag == "date":
+    if tag == "none" and payload is None:
+        return None
+    # bool is a subclass of int, hence `type`.
+    if tag in ("bool", "int", "str") and type(payload) is _PLAIN[tag]:
+        return _short(payload)
+    if tag == "float" and type(payload) is str:
+        return float(_short(payload))
+    if tag in ("tuple", "list") and isinstance(payload, list):
+        items = [from_tagged(item) for item in payload]
+        return tuple(items) if tag == "tuple" else items
+    if tag == "dict" and isinstance(payload, list):
+        return {from_tagged(key): from_tagged(item) for key, item in payload}
+    if tag == "date" and type(payload) is str:
         return dt.date.fromisoformat(payload)
     if tag == "datetime64":
-        return np.datetime64(*payload)
+        return np.datetime64(*_ticks(payload))
     if tag == "timedelta64":
-        return np.timedelta64(*payload)
+        return np.timedelta64(*_ticks(payload))
     if tag == "timedelta":
-        return pd.Timedelta(np.timedelta64(*payload))
-    if tag == "timestamp":
-        (tick, unit), tz = payload
-        stamp = pd.Timestamp(np.datetime64(tick, unit))
-        return stamp if tz is None else stamp.tz_localize("UTC").tz_convert(tz)
-    raise ValueError(f"unknown type tag {tag!r}")
+        return pd.Timedelta(np.timedelta64(*_ticks(payload)))
+    if tag == "timestamp" and isinstance(payload, list) and len(payload) == 2:
+        stamp = pd.Timestamp(np.datetime64(*_ticks(payload[0])))
+        tz = payload[1]
+        return stamp if tz is None else stamp.tz_localize("UTC").tz_convert(_short(tz))
+    raise ValueError(f"unknown type tag {str(tag)[:40]!r}, or a wrong value for it")
+
+
+def _ticks(payload: Any) -> tuple[int, str]:
+    """Check a number of ticks and their unit."""
+    tick, unit = payload if isinstance(payload, list) else (None, None)
+    if type(tick) is not int or abs(tick) >= 2**63 or unit not in NANOSECONDS:
+        raise ValueError("a stored time must be a number of ticks and their unit")
+    return tick, unit
+
+
+def _short(payload: Any) -> Any:
+    if isinstance(payload, str) and len(payload) > MAX_TEXT:
+        raise ValueError(f"a text is longer than {MAX_TEXT} characters")
+    return payload

@@ -1,0 +1,219 @@
+"""A fitted imputer ⇄ a model file."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import sklearn
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from macfm import __version__
+from macfm._engine import resolve_device
+from macfm._model_file import (
+    ModelContents,
+    open_model,
+    pack,
+    read,
+    reading,
+    replace_file,
+)
+from macfm._settings import READ_OUT, Settings, resolve, resolved_values
+from macfm.flow import Ensemble, make_network
+from macfm.table import TableEncoder
+
+__all__ = ["load_imputer", "save_imputer"]
+
+# What the size of a network follows from; nobody trains beyond these.
+_LIMITS = {
+    "d_model": 2**16,
+    "n_blocks": 2**10,
+    "n_heads": 2**10,
+    "n_networks": 2**10,
+    "n_frequencies": 2**10,
+}
+# Columns times coordinates of a transformer, which keeps a matrix of this size.
+_MAX_MEMBER = 2**27
+# Follow from the columns, so they are built and not read.
+_DERIVED = ("group", "member")
+# What the network was trained under, whatever is set afterwards.
+_PATH = ("schedule", "gamma", "velocity_space")
+
+
+def save_imputer(imputer: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted imputer into one file, over one that is there."""
+    check_is_fitted(imputer)
+    try:
+        data = pack(*_contents(imputer).to_parts())
+        # What is written can be read: the reader's limits are the writer's too.
+        _imputer(type(imputer), ModelContents.from_parts(*read(data)))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"this imputer cannot be saved: {error}") from error
+    replace_file(path, data)
+
+
+def load_imputer(cls: type, path: str | os.PathLike[str], *, device: str | None) -> Any:
+    """Read an imputer of the given class from a file."""
+    contents = open_model(path)
+    with reading(path):
+        imputer = _imputer(cls, contents)
+    if device is not None:
+        imputer.set_params(device=device)
+        resolved_values(imputer.get_params(deep=False), n_rows=1)
+        resolve_device(device)
+    elif imputer.device.startswith("cuda") and not torch.cuda.is_available():
+        imputer.set_params(device="auto")
+    return imputer
+
+
+def _contents(imputer: Any) -> ModelContents:
+    """Collect what a fitted imputer consists of."""
+    parameters = imputer.get_params(deep=False)
+    seed = parameters["random_state"]
+    if seed is not None and not isinstance(seed, Integral):
+        parameters["random_state"] = imputer.seed_  # a generator has no JSON
+    network = imputer.network_
+    members = network.members if isinstance(network, Ensemble) else [network]
+    in_force = imputer.settings_
+    return ModelContents(
+        parameters=parameters,
+        settings=imputer._trained_with | {"preset": imputer._path["preset"]},
+        read_out={name: in_force[name] for name in READ_OUT},
+        encoder=imputer.encoder_,
+        networks=[_weights(member) for member in members if member is not None],
+        history={str(k): c.to_numpy() for k, c in imputer.history_.items()},
+        seed=imputer.seed_,
+        n_steps=imputer.n_steps_,
+        indicator_features=imputer.indicator_features_,
+        on_frame=imputer._fitted_on_frame,
+        named=hasattr(imputer, "feature_names_in_"),
+        output=getattr(imputer, "_sklearn_output_config", {}).get("transform"),
+        versions={
+            "macfm": __version__,
+            "python": platform.python_version(),
+            "torch": str(torch.__version__),
+            "numpy": np.__version__,
+            "pandas": pd.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+    )
+
+
+def _weights(network: nn.Module) -> dict[str, np.ndarray]:
+    """Weights and constants of a network, less what follows from the columns."""
+    return {
+        name: tensor.detach().cpu().numpy()
+        for name, tensor in network.state_dict().items()
+        if name.rpartition(".")[2] not in _DERIVED
+    }
+
+
+def _imputer(cls: type, contents: ModelContents) -> Any:
+    """Build an imputer from checked contents."""
+    settings = dict(contents.settings)
+    preset = settings.pop("preset", None)
+    defaults = cls().get_params(deep=False)
+    unknown = [name for name in contents.parameters if name not in defaults]
+    if unknown:
+        raise ValueError(f"unknown parameter {unknown[0]!r}")
+    parameters = defaults | dict(contents.parameters)
+    path = {"preset": preset} | {name: settings.get(name) for name in _PATH}
+    _keep_read_out(parameters, path, contents.read_out)
+    resolve(parameters | path, n_rows=1)
+    imputer = cls(**parameters)
+    imputer.encoder_ = contents.encoder
+    imputer.schema_ = contents.encoder.schema
+    imputer._trained_with = settings
+    imputer._path = path
+    imputer._fitted_on_frame = contents.on_frame
+    imputer.indicator_features_ = contents.indicator_features
+    imputer.seed_ = contents.seed
+    imputer.n_steps_ = contents.n_steps
+    imputer.history_ = pd.DataFrame(dict(contents.history))
+    imputer.n_features_in_ = len(imputer.schema_.columns)
+    if contents.named:
+        names = imputer.schema_.names
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError("named columns must have names that are texts")
+        imputer.feature_names_in_ = np.array(names, dtype=object)
+    if contents.output is not None:
+        imputer.set_output(transform=contents.output)
+    imputer.network_ = _network(
+        contents, _checked_settings(settings, defaults | {"preset": preset})
+    )
+    return imputer
+
+
+def _keep_read_out(
+    parameters: dict[str, Any], path: Mapping[str, Any], read_out: Mapping[str, Any]
+) -> None:
+    """Set what a preset would now give another value than when the model was saved."""
+    if set(read_out) != set(READ_OUT):
+        raise ValueError("read_out has a missing or unknown field")
+    now = resolved_values(parameters | path, n_rows=1)
+    for name in READ_OUT:
+        if parameters[name] is None and now[name] != read_out[name]:
+            parameters[name] = read_out[name]
+
+
+def _checked_settings(
+    settings: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> Settings:
+    """Return the settings of `fit`, each in its range."""
+    unknown = [name for name in settings if name not in defaults]
+    if unknown:
+        raise ValueError(f"unknown setting {unknown[0]!r}")
+    for name, high in _LIMITS.items():
+        value = settings.get(name)
+        if type(value) is not int or value > high:
+            raise ValueError(f"{name} must be an integer up to {high}, got {value!r}")
+    return resolve(defaults | settings, n_rows=1)
+
+
+def _network(contents: ModelContents, settings: Settings) -> nn.Module | None:
+    """Build the networks around the weights that were read."""
+    encoder = contents.encoder
+    if not contents.networks:
+        return None
+    if not encoder.d:
+        raise ValueError("there are networks but no column to model")
+    if len(contents.networks) > settings.n_networks:
+        raise ValueError("there are more networks than n_networks")
+    members = [_member(encoder, settings, weights) for weights in contents.networks]
+    return members[0] if len(members) == 1 else Ensemble(members)
+
+
+def _member(
+    encoder: TableEncoder, settings: Settings, weights: Mapping[str, np.ndarray]
+) -> nn.Module:
+    """Build one network; shapes are compared before anything is allocated."""
+    config = settings.network
+    n_columns = len(encoder.schema.modelled)
+    if config.backbone == "transformer" and encoder.d * n_columns > _MAX_MEMBER:
+        raise ValueError("too many columns for a transformer")
+    with torch.device("meta"):
+        network = make_network(
+            config,
+            group=torch.from_numpy(encoder.group),
+            schedule=settings.schedule,
+            space=settings.space,
+        )
+    expected = {
+        name: tuple(tensor.shape)
+        for name, tensor in network.state_dict().items()
+        if name.rpartition(".")[2] not in _DERIVED
+    }
+    found = {name: weight.shape for name, weight in weights.items()}
+    if found != expected or any(w.dtype != np.float32 for w in weights.values()):
+        raise ValueError("the weights do not fit the settings")
+    # Cloned into torch's own memory, aligned as after training.
+    tensors = {name: torch.from_numpy(w).clone() for name, w in weights.items()}
+    network.load_state_dict(tensors, strict=False, assign=True)
+    return network

@@ -1,0 +1,127 @@
+"""What a fitted encoder keeps of a column, in words and numbers for a person."""
+
+from __future__ import annotations
+
+import datetime as dt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from ._numbers import NumberCodec
+from ._schema import ColumnSchema
+from ._ticks import NANOSECONDS
+from ._transform import NumericTransform
+
+__all__ = ["summarise"]
+
+_SECOND = 10**9
+
+
+def summarise(column: ColumnSchema, codec: Any | None) -> dict[str, Any]:
+    """Describe one column, as plain JSON types.
+
+    Parameters
+    ----------
+    column : ColumnSchema
+        The column.
+    codec : codec or None
+        Its statistics; None if it is not modelled.
+
+    Returns
+    -------
+    dict
+        Always ``name``, ``kind``, ``dtype``, ``imputed`` and ``reveals``, a list of
+        what somebody who holds the model learns of the values of fit. Where there is
+        such a thing ``categories``, ``frequencies``, ``bounds``, ``mean``, ``std``,
+        ``quantiles`` (smallest, three quartiles, largest), ``n_quantiles``.
+    """
+    told: dict[str, Any] = {
+        "name": str(column.name),
+        "kind": column.kind,
+        "dtype": column.dtype,
+        "imputed": column.impute,
+    }
+    reveals = ["the column's name"]
+    if column.categories is not None:
+        told["categories"] = [str(category) for category in column.categories]
+        one = len(column.categories) == 1
+        reveals.append("its only value" if one else "the names of its categories")
+    if hasattr(codec, "frequencies"):
+        told["frequencies"] = codec.frequencies.tolist()
+        reveals.append("how frequent each category was")
+    if column.bounds is not None:
+        told["bounds"] = [_shown(end, column) for end in column.bounds]
+        reveals.append("its bounds, smallest and largest value if bounds='observed'")
+    if isinstance(codec, NumberCodec):
+        facts, learned = _number_facts(column, codec)
+        told |= facts
+        reveals += learned
+    elif column.kind == "ordinal":
+        told["mean"], told["std"] = _moments(codec.transform)
+        reveals.append("mean and standard deviation of its ranks")
+    return told | {"reveals": reveals}
+
+
+def _number_facts(
+    column: ColumnSchema, codec: NumberCodec
+) -> tuple[dict[str, Any], list[str]]:
+    """Return moments or quantiles on the scale of the column, and what they tell."""
+    transform = codec.transform
+    learned = [] if column.kind == "numeric" else ["one of its values, near the median"]
+    if len(transform.landmarks):
+        offsets = np.ldexp(transform.landmarks, transform.exponent)
+        quartiles = np.interp(
+            np.array([0, 0.25, 0.5, 0.75, 1]),
+            _normal_cdf(transform.scores),
+            offsets,
+        )
+        quartiles[[0, -1]] = offsets[[0, -1]]
+        facts = {
+            "quantiles": [_placed(value, column, codec.origin) for value in quartiles],
+            "n_quantiles": len(offsets),
+        }
+        what = f"{len(offsets)} of its values, the smallest and the largest among them"
+        return facts, [what, *learned]
+    mean, std = _moments(transform)
+    facts = {"mean": _placed(mean, column, codec.origin)}
+    facts["std"] = _length(std) if column.unit else std
+    return facts, ["its mean and standard deviation", *learned]
+
+
+def _moments(transform: NumericTransform) -> tuple[float, float]:
+    """Mean and standard deviation before scaling."""
+    mean, std = np.ldexp([transform.mean, transform.std], transform.exponent)
+    return float(mean), float(std)
+
+
+def _normal_cdf(scores: np.ndarray) -> np.ndarray:
+    normal = NormalDist()
+    return np.array([normal.cdf(score) for score in scores])
+
+
+def _placed(offset: float, column: ColumnSchema, origin: int) -> Any:
+    """Return a distance from the origin as a value of the column."""
+    if column.unit is not None:
+        return _shown(origin + round(float(offset)), column)
+    return float(offset) + origin
+
+
+def _shown(value: Any, column: ColumnSchema) -> Any:
+    """Return a bound or value as a number, or times as text."""
+    if value is None or column.unit is None:
+        return value
+    if column.family == "timedelta":
+        return _length(value)
+    seconds = value // _SECOND
+    moment = str(np.datetime64(min(max(seconds, -(2**62)), 2**62), "s"))
+    whole_days = column.unit == "D" and column.tz is None
+    return moment[:-9] if whole_days else f"{moment}Z" if column.tz else moment
+
+
+def _length(nanoseconds: float) -> str:
+    """Return a length of time as text."""
+    try:
+        return str(dt.timedelta(microseconds=float(nanoseconds) / NANOSECONDS["us"]))
+    except OverflowError:
+        return f"{nanoseconds / NANOSECONDS['D']:.0f} days"
