@@ -1,0 +1,225 @@
+"""Excel: values of one sheet; the workbook is kept and only its holes are filled."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import zipfile
+from collections import Counter
+from typing import Any
+
+import pandas as pd
+
+from ._errors import FileError, optional
+from ._formats import Format
+from ._fresh import cell_setter, plain_values
+from ._infer import TextColumn, infer
+from ._marks import Marks
+from ._styles import EmptyStyle, FloatStyle, IntegerStyle, Style, TextStyle
+from ._table_file import Fill, TableFile, fill_frame
+from ._times import TimeStyle
+
+__all__ = ["ExcelFile", "read_excel"]
+
+
+class ExcelFile(TableFile):
+    """A table in a sheet.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    sheet : str
+        Name of the sheet.
+    columns : dict of str to TextColumn
+        What was found out about each column.
+    source, form, frame, notes
+        As in TableFile.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        form: Format,
+        frame: pd.DataFrame,
+        *,
+        data: bytes,
+        sheet: str,
+        columns: dict[str, TextColumn],
+        notes: list[str],
+    ) -> None:
+        super().__init__(
+            source,
+            form,
+            frame,
+            kinds={name: column.style.kind for name, column in columns.items()},
+            marks={name: column.marks for name, column in columns.items()},
+            notes=notes,
+        )
+        self._data = data
+        self._sheet = sheet
+        self._styles = {name: column.style for name, column in columns.items()}
+
+    def _facts(self) -> dict[str, Any]:
+        return {"sheet": self._sheet}
+
+    def _is_native(self, form: Format) -> bool:
+        return form.name == "excel"
+
+    def _encode(self, fill: Fill, form: Format) -> bytes:
+        book = optional("openpyxl").load_workbook(io.BytesIO(self._data))
+        sheet = book[self._sheet]
+        set_cell = cell_setter(self.source)
+        typed = self._typed(fill)
+        for place, name in enumerate(self.frame.columns, start=1):
+            if name not in fill:
+                continue
+            rows = fill[name].rows.tolist()
+            values = plain_values(typed[name].iloc[rows], self.kinds[name])
+            seen = self.frame[name].notna().to_numpy()
+            model = sheet.cell(int(seen.argmax()) + 2, place) if seen.any() else None
+            for row, value in zip(rows, values, strict=True):
+                cell = sheet.cell(row + 2, place)
+                set_cell(cell, value)
+                if model is not None:
+                    cell.number_format = model.number_format
+        sink = io.BytesIO()
+        book.save(sink)
+        return sink.getvalue()
+
+    def _stack(
+        self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
+    ) -> bytes:
+        return self._stack_afresh(fills, names, form)
+
+    def _typed(self, fill: Fill) -> pd.DataFrame:
+        return fill_frame(self.frame, self._styles, fill)
+
+
+def read_excel(
+    data: bytes, source: str, form: Format, *, sheet: str | None, marks: Marks
+) -> ExcelFile:
+    """Read a sheet whose first row names the columns."""
+    openpyxl = optional("openpyxl")
+    bad_file = optional("openpyxl.utils.exceptions").InvalidFileException
+    try:
+        book = openpyxl.load_workbook(io.BytesIO(data))
+    except (bad_file, zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        raise FileError(
+            f"{source}: is damaged or not an Excel file ({str(error).rstrip('.')})"
+        ) from None
+    names = [page.title for page in book.worksheets]
+    if not names or (sheet is not None and sheet not in names):
+        raise FileError(f"{source}: has no sheet {sheet!r}; it has {', '.join(names)}")
+    sheet = sheet or names[0]
+    rows = [list(row) for row in book[sheet].iter_rows()]
+    if any(cell.data_type == "f" for row in rows for cell in row):
+        rows = _with_results(data, sheet, rows, source)
+    grid = [[_tidy(cell.value) for cell in row] for row in rows]
+    while grid and all(value is None for value in grid[-1]):
+        grid.pop()
+    if not grid:
+        raise FileError(f"{source}: sheet {sheet!r} is empty")
+    width = max(i + 1 for row in grid for i, v in enumerate(row) if v is not None)
+    header = _header([str(v or "").strip() for v in grid[0][:width]], source, sheet)
+    if len(grid) == 1:
+        raise FileError(f"{source}: sheet {sheet!r} has a header but no rows")
+    marks.check_columns(header, source)
+    columns, arrays, notes = {}, {}, []
+    for place, name in enumerate(header):
+        cells = [row[place] for row in grid[1:]]
+        column = _column(cells, *marks.of(name))
+        columns[name] = column
+        notes += [f"column {name!r}: {note}" for note in column.notes]
+        values = [None if c is None else column.value_of[_key(c)] for c in cells]
+        arrays[name] = column.style.array(values)
+    frame = pd.DataFrame(arrays)
+    return ExcelFile(
+        source, form, frame, data=data, sheet=sheet, columns=columns, notes=notes
+    )
+
+
+def _header(names: list[str], source: str, sheet: str) -> list[str]:
+    for place, name in enumerate(names, start=1):
+        if not name:
+            raise FileError(
+                f"{source}, sheet {sheet!r}, row 1: column {place} has no name; every "
+                "column needs one in the header"
+            )
+        if names.index(name) != place - 1:
+            raise FileError(
+                f"{source}, sheet {sheet!r}, row 1: column name {name!r} occurs twice, "
+                f"as columns {names.index(name) + 1} and {place}"
+            )
+    return names
+
+
+def _with_results(data: bytes, sheet: str, rows: list, source: str) -> list:
+    """The same cells with the results of formulas that the file stores."""
+    book = optional("openpyxl").load_workbook(io.BytesIO(data), data_only=True)
+    results = [list(row) for row in book[sheet].iter_rows()]
+    for row, shown in zip(rows, results, strict=True):
+        for cell, result in zip(row, shown, strict=True):
+            if cell.data_type == "f" and result.value is None:
+                raise FileError(
+                    f"{source}, cell {cell.coordinate}: a formula without a stored "
+                    "result; open the file in Excel and save it, or put a value there"
+                )
+    return results
+
+
+def _tidy(value: Any) -> Any:
+    """Blank text is an empty cell."""
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+def _key(value: Any) -> tuple[str, str]:
+    """A cell as its form and its text, from which a style is found."""
+    if isinstance(value, str):
+        return "text", value.strip()
+    if isinstance(value, bool):
+        return "boolean", str(value).lower()
+    if isinstance(value, int | float):
+        whole = float(value).is_integer() and abs(value) < 1e15
+        return "number", str(int(value)) if whole else repr(float(value))
+    if isinstance(value, dt.datetime):
+        return "time", str(value)
+    return "other", str(value)
+
+
+def _column(
+    cells: list, always: frozenset[str], outside_text: frozenset[str]
+) -> TextColumn:
+    """Infer a column; numbers, booleans and dates of Excel are what they are."""
+    keys = Counter(_key(cell) for cell in cells if cell is not None)
+    forms = {form for form, text in keys if form != "text" or text not in always}
+    clear = {f for f, text in keys if f != "text" or text not in always | outside_text}
+    # Beside numbers or dates a mark such as "." or "-" cannot be a value.
+    marks = always | outside_text if len(clear) == 1 and clear != {"text"} else always
+    kept = [key for key in keys if key[0] != "text" or key[1] not in marks]
+    found = {key[1]: n for key, n in keys.items() if key not in kept}
+    n_blank = sum(cell is None for cell in cells)
+    if n_blank:
+        found[""] = n_blank
+    value_of: dict = dict.fromkeys(keys)
+    notes: list[str] = []
+    texts = [text for _, text in kept]
+    forms = {form for form, _ in kept}
+    style: Style | None = TextStyle()
+    if not kept:
+        style = EmptyStyle()
+    elif forms == {"number"}:
+        style = IntegerStyle.of(texts) or FloatStyle.of(texts)
+    elif forms == {"time"}:
+        style = TimeStyle.of(texts)
+        if style is not None and all(text.endswith(" 00:00:00") for text in texts):
+            style = TimeStyle(gap="", most=0)  # a sheet has no dates, only midnights
+    elif forms == {"boolean"}:
+        counted = Counter({text: keys["boolean", text] for text in texts})
+        style = infer(counted, frozenset(), frozenset()).style
+    elif forms != {"text"}:
+        words = " and ".join(sorted(forms))
+        notes.append(f"kept as text: it holds {words} values")
+    style = style or TextStyle()
+    value_of.update(zip(kept, style.values(texts), strict=True))
+    return TextColumn(style, value_of, found, notes)

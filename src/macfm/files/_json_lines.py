@@ -1,0 +1,286 @@
+"""JSON Lines: one object per line, of which only the missing values change."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from json.decoder import scanstring
+
+import pandas as pd
+
+from ._encoding import Text
+from ._errors import FileError
+from ._formats import Format
+from ._infer import TextColumn, infer
+from ._marks import Marks
+from ._styles import BooleanStyle, EmptyStyle, FloatStyle, IntegerStyle, TextStyle
+from ._table_file import Fill, TableFile, fill_frame
+
+__all__ = ["JsonLinesFile", "read_json_lines"]
+
+_space = re.compile(r"[ \t\r]*").match
+_value = json.JSONDecoder().raw_decode
+
+Spans = dict[str, tuple[int, int]]
+
+
+class JsonLinesFile(TableFile):
+    """A table of JSON objects.
+
+    Parameters
+    ----------
+    text : Text
+        The decoded file.
+    lines : list of str
+        Its lines without their endings.
+    data : list of int
+        Which lines hold the rows; the others are blank.
+    spans : list of dict of str to (start, end)
+        Where the value of each key stands in the line of each row.
+    columns : dict of str to TextColumn
+        What was found out about each column.
+    tokens : dict of str to dict
+        How each text of a column of text is written in JSON.
+    source, form, frame, notes
+        As in TableFile.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        form: Format,
+        frame: pd.DataFrame,
+        *,
+        text: Text,
+        lines: list[str],
+        data: list[int],
+        spans: list[Spans],
+        columns: dict[str, TextColumn],
+        tokens: dict[str, dict[str, str]],
+        notes: list[str],
+    ) -> None:
+        super().__init__(
+            source,
+            form,
+            frame,
+            kinds={name: column.style.kind for name, column in columns.items()},
+            marks={name: column.marks for name, column in columns.items()},
+            notes=notes,
+        )
+        self._text = text
+        self._lines = lines
+        self._data = data
+        self._spans = spans
+        self._styles = {name: column.style for name, column in columns.items()}
+        self._tokens = tokens
+
+    def _facts(self) -> dict:
+        return {"encoding": self._text.encoding}
+
+    def _is_native(self, form: Format) -> bool:
+        return form.name == "jsonl"
+
+    def _encode(self, fill: Fill, form: Format) -> bytes:
+        return self._text.encode("\n".join(self._filled_lines(fill)), self.source)
+
+    def _stack(
+        self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
+    ) -> bytes:
+        out = []
+        keys = [json.dumps(name, ensure_ascii=False) for name in names]
+        for number, fill in fills:
+            lines = self._filled_lines(fill)
+            for row, i in enumerate(self._data):
+                line, brace = lines[i], lines[i].index("{") + 1
+                comma, colon = _separators(self._lines[i], self._spans[row])
+                pairs = [f"{keys[0]}{colon}{number}", f"{keys[1]}{colon}{row + 1}"]
+                rest = line[brace:].lstrip()
+                if not rest.startswith("}"):
+                    pairs.append("")
+                out.append(line[:brace] + comma.join(pairs) + rest)
+        return self._text.encode("\n".join([*out, ""]), self.source)
+
+    def _typed(self, fill: Fill) -> pd.DataFrame:
+        return fill_frame(self.frame, self._styles, fill)
+
+    def _filled_lines(self, fill: Fill) -> list[str]:
+        lines = list(self._lines)
+        # Per row the pieces to put in, from the right, so that spans stay true.
+        pieces: dict[int, list[tuple[str, str]]] = {}
+        for name, filled in fill.items():
+            for row, token in zip(
+                filled.rows.tolist(), self._render(name, filled.values), strict=True
+            ):
+                pieces.setdefault(row, []).append((name, token))
+        for row, put in pieces.items():
+            line, spans = lines[self._data[row]], self._spans[row]
+            there = sorted((spans[n], token) for n, token in put if n in spans)
+            for (start, end), token in reversed(there):
+                line = line[:start] + token + line[end:]
+            absent = [(n, token) for n, token in put if n not in spans]
+            if absent:
+                comma, colon = _separators(lines[self._data[row]], spans)
+                pairs = [
+                    json.dumps(n, ensure_ascii=False) + colon + t for n, t in absent
+                ]
+                brace = line.rindex("}")
+                body = line[:brace].rstrip()
+                gap = line[len(body) : brace]
+                start = comma if spans else ""
+                line = body + start + comma.join(pairs) + gap + line[brace:]
+            lines[self._data[row]] = line
+        return lines
+
+    def _render(self, name: str, values: list) -> list[str]:
+        """Values as JSON."""
+        style, tokens = self._styles[name], self._tokens.get(name, {})
+        if style.kind in ("integer", "float", "boolean"):
+            return style.render(values)
+        if style.kind == "empty":
+            return [json.dumps(value, ensure_ascii=False) for value in values]
+        return [
+            tokens.get(text) or json.dumps(text, ensure_ascii=False)
+            for text in style.render(values)
+        ]
+
+
+def _separators(line: str, spans: Spans) -> tuple[str, str]:
+    """What stands between two pairs and between a key and its value in a line."""
+    if not spans:
+        return ", ", ": "
+    start, end = next(iter(spans.values()))
+    before = line[:start].rstrip()[:-1].rstrip()  # up to the key
+    colon = line[len(before) : start]
+    after = line[end:].lstrip()
+    if not after.startswith(","):
+        return ("," if colon == ":" else ", "), colon
+    return "," + " " * (len(after[1:]) - len(after[1:].lstrip())), colon
+
+
+def read_json_lines(
+    text: Text, source: str, form: Format, *, marks: Marks
+) -> JsonLinesFile:
+    """Read a table of JSON objects; null and absent keys are missing cells."""
+    lines = text.text.split("\n")
+    data, spans = [], []
+    for i, line in enumerate(lines):
+        if line.strip():
+            data.append(i)
+            spans.append(_spans(line, i + 1, source))
+    if not data:
+        raise FileError(f"{source}: is empty")
+    names = list(dict.fromkeys(name for row in spans for name in row))
+    if not names:
+        raise FileError(f"{source}: the objects have no keys")
+    if "" in names:
+        raise FileError(f"{source}: a key is empty; every column needs a name")
+    marks.check_columns(names, source)
+    columns, tokens, arrays = {}, {}, {}
+    for name in names:
+        raws = [
+            lines[i][slice(*row[name])] if name in row else "null"
+            for i, row in zip(data, spans, strict=True)
+        ]
+        column, tokens[name] = _column(Counter(raws), marks.of(name)[0])
+        columns[name] = column
+        arrays[name] = column.style.array([column.value_of[raw] for raw in raws])
+    notes = [f"column {n!r}: {note}" for n, c in columns.items() for note in c.notes]
+    return JsonLinesFile(
+        source,
+        form,
+        pd.DataFrame(arrays),
+        text=text,
+        lines=lines,
+        data=data,
+        spans=spans,
+        columns=columns,
+        tokens=tokens,
+        notes=[*text.notes, *notes],
+    )
+
+
+def _spans(line: str, number: int, source: str) -> Spans:
+    """Where the values of an object stand in its line."""
+
+    def wrong(at: int, what: str) -> FileError:
+        return FileError(f"{source}, line {number}, character {at + 1}: {what}")
+
+    spans: Spans = {}
+    at = _space(line, 0).end()
+    if not line.startswith("{", at):
+        raise wrong(at, "a JSON object {...} is needed on each line")
+    at = _space(line, at + 1).end()
+    more = not line.startswith("}", at)
+    while more:
+        if not line.startswith('"', at):
+            raise wrong(at, "a key in quotes is needed")
+        try:
+            key, end = scanstring(line, at + 1)
+            colon = _space(line, end).end()
+            if not line.startswith(":", colon):
+                raise wrong(colon, "a colon is needed after a key")
+            start = _space(line, colon + 1).end()
+            _, end = _value(line, start)
+        except json.JSONDecodeError as error:
+            raise wrong(error.pos, f"not JSON ({error.msg})") from None
+        except RecursionError:
+            raise wrong(start, "the value is nested too deeply") from None
+        if key in spans:
+            raise wrong(at, f"key {key!r} occurs twice")
+        spans[key] = (start, end)
+        at = _space(line, end).end()
+        more = line.startswith(",", at)
+        if more:
+            at = _space(line, at + 1).end()
+        elif not line.startswith("}", at):
+            raise wrong(at, "a comma or a closing brace is needed")
+    at = _space(line, at + 1).end()
+    if at != len(line):
+        raise wrong(at, "there is more text after the object")
+    return spans
+
+
+def _column(
+    counts: Counter[str], marks: frozenset[str]
+) -> tuple[TextColumn, dict[str, str]]:
+    """Infer a column from its JSON values; also how its texts are written."""
+    text_of = {raw: json.loads(raw) if raw[0] == '"' else raw for raw in counts}
+    missing = {
+        raw
+        for raw, text in text_of.items()
+        if raw in ("null", "NaN") or text.strip() in marks
+    }
+    kept = [raw for raw in counts if raw not in missing]
+    texts = {raw: text_of[raw] for raw in kept}
+    found = {raw: n for raw, n in counts.items() if raw in missing}
+    value_of: dict = dict.fromkeys(counts)
+    if not kept:
+        return TextColumn(EmptyStyle(), value_of, found), {}
+    forms = {_form(raw) for raw in kept}
+    notes: list[str] = []
+    style = None
+    if forms == {"number"}:
+        style = IntegerStyle.of(kept) or FloatStyle.of(
+            [raw.replace("Infinity", "inf") for raw in kept]
+        )
+    elif forms == {"boolean"}:
+        style = BooleanStyle()
+    elif forms == {"string"}:
+        inner = Counter({texts[raw]: counts[raw] for raw in kept})
+        style = infer(inner, frozenset(), frozenset(), only_times=True).style
+    else:
+        words = " and ".join(sorted(forms))
+        notes.append(f"kept as text: it holds {words} values")
+    style = style or TextStyle()
+    value_of.update(zip(kept, style.values([texts[raw] for raw in kept]), strict=True))
+    tokens = {texts[raw]: raw for raw in reversed(kept)}
+    return TextColumn(style, value_of, found, notes), tokens
+
+
+def _form(raw: str) -> str:
+    if raw[0] == '"':
+        return "string"
+    if raw in ("true", "false"):
+        return "boolean"
+    return "nested" if raw[0] in "{[" else "number"

@@ -1,0 +1,296 @@
+"""TableFile: a table that remembers how its file wrote it."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ._compress import compress
+from ._errors import FileError
+from ._formats import Format, resolve_format
+from ._fresh import encode_frame
+from ._styles import Style
+from ._target import check_target, is_folder, write_bytes, write_folder
+
+__all__ = ["Fill", "Filled", "TableFile", "fill_frame"]
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What fills the holes of one column.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (n_filled,)
+        Numbers of the rows, from 0.
+    values : list of length n_filled
+        Their values.
+    """
+
+    rows: np.ndarray
+    values: list
+
+
+Fill = dict[str, Filled]
+
+
+def fill_frame(
+    frame: pd.DataFrame, styles: Mapping[str, Style], fill: Fill
+) -> pd.DataFrame:
+    """Fill a frame with values rounded as the text of the file would show them."""
+    frame = frame.copy()
+    for name, filled in fill.items():
+        style = styles[name]
+        if style.kind == "empty":
+            continue
+        values = frame[name].copy()
+        texts = style.render(filled.values)
+        values.iloc[filled.rows] = style.array(style.values(texts))
+        frame[name] = values
+    return frame
+
+
+class TableFile(ABC):
+    """A table read from a file, which can be written back with its holes filled.
+
+    Attributes
+    ----------
+    source : str
+        Name of the file in messages.
+    format : Format
+        Format and compression of the file.
+    frame : DataFrame
+        The typed values: Int64, float64, boolean, datetime64 and text, with missing
+        cells. Do not alter it; what is written back is compared with it.
+    kinds : dict of column to str
+        ``"integer"``, ``"float"``, ``"boolean"``, ``"date"``, ``"datetime"``,
+        ``"text"``, or ``"empty"`` for a column without a value.
+    marks : dict of column to dict of str to int
+        The marks of missing values that occur in a column, and how often.
+    notes : list of str
+        What a person should know about how the file was read.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        form: Format,
+        frame: pd.DataFrame,
+        *,
+        kinds: dict[str, str],
+        marks: dict[str, dict[str, int]],
+        notes: Sequence[str],
+    ) -> None:
+        self.source = source
+        self.format = form
+        self.frame = frame
+        self.kinds = kinds
+        self.marks = marks
+        self.notes = list(notes)
+
+    def describe(self) -> dict[str, Any]:
+        """Return how the file was read, in values that JSON can hold.
+
+        Returns
+        -------
+        dict
+            ``source``, ``format``, ``compression``, ``rows``, ``columns``, ``notes``,
+            what else the format knows (``encoding``, ``delimiter``, ``sheet``), and
+            under ``column`` for each column its ``kind``, the number of ``missing``
+            cells and the ``marks`` that stand for them.
+        """
+        missing = self.frame.isna().sum()
+        columns = {
+            column: {
+                "kind": self.kinds[column],
+                "missing": int(missing[column]),
+                "marks": dict(self.marks.get(column, {})),
+            }
+            for column in self.frame.columns
+        }
+        return {
+            "source": self.source,
+            "format": self.format.name,
+            "compression": self.format.compression,
+            **self._facts(),
+            "rows": len(self.frame),
+            "columns": len(self.frame.columns),
+            "notes": list(self.notes),
+            "column": columns,
+        }
+
+    def write(
+        self,
+        completed: pd.DataFrame,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        force: bool = False,
+    ) -> None:
+        """Write the table with its holes filled from a completed one.
+
+        Only cells that are missing in `frame` are taken from `completed`; all others
+        are written as the file had them, in another format as the same values.
+
+        Parameters
+        ----------
+        completed : DataFrame
+            A table of the same columns and number of rows.
+        path : str or path
+            Where to write; "-" is standard output.
+        format : str, optional
+            Name of the format, such as ``"csv"`` or ``"csv.gz"``; by default the
+            suffix tells, and standard output takes the format of the input.
+        force : bool, default=False
+            Whether an existing file may be replaced.
+        """
+        path = os.fspath(path)
+        form = self._target_format(path, format)
+        check_target(path, force=force)
+        fill = self._fill(completed)
+        write_bytes(
+            path, compress(self._one(fill, form), form.compression), force=force
+        )
+
+    def write_draws(
+        self,
+        draws: Iterable[pd.DataFrame],
+        path: str | os.PathLike[str],
+        *,
+        imp_column: str = ".imp",
+        id_column: str = ".id",
+        include_original: bool = False,
+        format: str | None = None,
+        force: bool = False,
+    ) -> None:
+        """Write several completed tables, stacked in one file or as a folder of files.
+
+        A stacked file begins with the number of the draw, from 1, and the number of
+        the row, from 1: the long format of R's mice. A folder holds ``draw_01.csv``
+        and so on.
+
+        Parameters
+        ----------
+        draws : iterable of DataFrame
+            Completed tables of the same columns and number of rows.
+        path : str or path
+            A file; or a folder: an existing one, a path that ends in a slash, or a
+            name without a suffix. "-" is standard output, stacked.
+        imp_column, id_column : str
+            Names of the two columns of a stacked file.
+        include_original : bool, default=False
+            Whether the table with its holes comes first, as number 0.
+        format : str, optional
+            Name of the format; by default a file's suffix tells, and a folder takes
+            the format of the input.
+        force : bool, default=False
+            Whether existing files may be replaced.
+        """
+        path = os.fspath(path)
+        folder = is_folder(path, format)
+        form = self._target_format("-" if folder else path, format)
+        if folder and format is None:
+            form = self.format
+        first = 0 if include_original else 1
+        fills = (self._fill(draw) for draw in draws)
+        if folder:
+            files = self._draw_files(fills, form, include_original)
+            stale = f"draw_*{form.suffix}"
+            write_folder(path, files, stale=stale, force=force)
+            return
+        check_target(path, force=force)
+        for name in (imp_column, id_column):
+            if name in self.frame.columns or imp_column == id_column:
+                raise FileError(
+                    f"{self.source}: a stacked file needs a column {name!r} for the "
+                    "draws, but that name is taken; give another one"
+                )
+        every = ([{}] if include_original else []) + list(fills)
+        numbered = list(enumerate(every, start=first))
+        stack = self._stack if self._is_native(form) else self._stack_afresh
+        data = stack(numbered, (imp_column, id_column), form)
+        write_bytes(path, compress(data, form.compression), force=force)
+
+    def _draw_files(
+        self, fills: Iterable[Fill], form: Format, include_original: bool
+    ) -> Iterator[tuple[str, bytes]]:
+        """Name and bytes of each file of a folder."""
+        every = ([{}] if include_original else []) + list(fills)
+        first = 0 if include_original else 1
+        width = max(2, len(str(len(every) - 1 + first)))
+        for number, fill in enumerate(every, start=first):
+            data = compress(self._one(fill, form), form.compression)
+            yield f"draw_{number:0{width}d}{form.suffix}", data
+
+    def _stack_afresh(
+        self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
+    ) -> bytes:
+        """One file of several numbered tables in a format other than the source's."""
+        frames = [self._typed(fill) for _, fill in fills]
+        for (number, _), frame in zip(fills, frames, strict=True):
+            frame.insert(0, names[1], np.arange(1, len(frame) + 1))
+            frame.insert(0, names[0], number)
+        kinds = {**dict.fromkeys(names, "integer"), **self.kinds}
+        stacked = pd.concat(frames, ignore_index=True)
+        return encode_frame(stacked, kinds, form, self.source)
+
+    def _target_format(self, path: str, given: str | None) -> Format:
+        form = resolve_format(path, given)
+        return Format(self.format.name) if form is None else form
+
+    def _one(self, fill: Fill, form: Format) -> bytes:
+        """The plain bytes of one table in a format."""
+        if self._is_native(form):
+            return self._encode(fill, form)
+        return encode_frame(self._typed(fill), self.kinds, form, self.source)
+
+    def _fill(self, completed: pd.DataFrame) -> Fill:
+        """Take from a completed table what is missing in the file."""
+        if list(completed.columns) != list(self.frame.columns):
+            raise FileError(
+                f"{self.source}: the completed table must have the columns of the "
+                f"file, got {list(completed.columns)}"
+            )
+        if len(completed) != len(self.frame):
+            raise FileError(
+                f"{self.source}: the completed table must have {len(self.frame)} rows, "
+                f"got {len(completed)}"
+            )
+        fill = {}
+        for place, column in enumerate(self.frame.columns):
+            missing = self.frame.iloc[:, place].isna().to_numpy()
+            if not missing.any():
+                continue
+            cells = completed.iloc[:, place]
+            rows = np.flatnonzero(missing & cells.notna().to_numpy())
+            if len(rows):
+                fill[column] = Filled(rows, cells.iloc[rows].tolist())
+        return fill
+
+    def _facts(self) -> dict[str, Any]:
+        """What else `describe` tells about the file."""
+        return {}
+
+    @abstractmethod
+    def _is_native(self, form: Format) -> bool:
+        """Whether `_encode` can write this format with the observed cells kept."""
+
+    @abstractmethod
+    def _encode(self, fill: Fill, form: Format) -> bytes:
+        """Return the bytes of the file with its holes filled."""
+
+    @abstractmethod
+    def _stack(
+        self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
+    ) -> bytes:
+        """Return the bytes of one file of several numbered tables."""
+
+    @abstractmethod
+    def _typed(self, fill: Fill) -> pd.DataFrame:
+        """Return a new frame with its holes filled, for other formats."""

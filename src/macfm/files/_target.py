@@ -1,0 +1,223 @@
+"""Bytes in from a path or standard input, out to a path or standard output."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from ._errors import FileError
+
+__all__ = [
+    "check_target",
+    "display_name",
+    "is_folder",
+    "read_bytes",
+    "write_bytes",
+    "write_folder",
+]
+
+
+def display_name(path: str) -> str:
+    """Name of a source in messages."""
+    return "standard input" if path == "-" else path
+
+
+def read_bytes(path: str) -> bytes:
+    """Read a whole file, or standard input for "-"."""
+    name = display_name(path)
+    try:
+        if path != "-":
+            return Path(path).read_bytes()
+        if sys.stdin is None or sys.stdin.isatty():
+            raise FileError("standard input: nothing to read; pipe a table into it")
+        data = sys.stdin.buffer.read()
+    except IsADirectoryError:
+        raise FileError(f"{name}: is a folder, not a file") from None
+    except FileNotFoundError:
+        raise FileError(f"{name}: no such file") from None
+    except OSError as error:
+        raise FileError(f"{name}: cannot be read ({error.strerror})") from None
+    if not data:
+        raise FileError("standard input: nothing to read; pipe a table into it")
+    return data
+
+
+def is_folder(path: str, format: str | None) -> bool:
+    """Whether several tables written to a path become a folder of files.
+
+    So they do if the path is a folder already, ends in a slash, or has no suffix while
+    no format is given for a single file.
+    """
+    if path == "-":
+        return False
+    if path.endswith(("/", os.sep)) or os.path.isdir(path):
+        return True
+    return format is None and "." not in os.path.basename(path)
+
+
+def check_target(
+    path: str | os.PathLike[str],
+    *,
+    draws: bool = False,
+    format: str | None = None,
+    force: bool = False,
+) -> None:
+    """Refuse a place that cannot be written to, before any work is done for it.
+
+    Parameters
+    ----------
+    path : str or path
+        Where a file is to be written; "-" is always possible.
+    draws : bool, default=False
+        Whether several tables are to be written, as by `TableFile.write_draws`, which
+        may make a folder.
+    format : str, optional
+        The format that will be given to `TableFile.write_draws`.
+    force : bool, default=False
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    FileError
+        If the file exists and `force` is False, if `path` is a folder, or if the
+        folder it is to stand in is missing or may not be written to.
+    """
+    path = os.fspath(path)
+    if path == "-" or _is_device(path):
+        return
+    if draws and is_folder(path, format):
+        _check_folder(path, force=force)
+        return
+    parent = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise FileError(f"{path}: is a folder, not a file")
+    if os.path.lexists(path) and not force:
+        raise FileError(
+            f"{path}: exists already; use --force (force=True) to replace it"
+        )
+    if not os.path.isdir(parent):
+        raise FileError(f"{path}: there is no folder {parent}")
+    if not os.access(parent, os.W_OK):
+        raise FileError(f"{path}: cannot be written (Permission denied)")
+
+
+def write_bytes(path: str, data: bytes, *, force: bool) -> None:
+    """Write beside and rename, so that a file is there whole or not at all.
+
+    A reader that closed the pipe early, as ``head`` does, is no error.
+    """
+    check_target(path, force=force)
+    if path == "-":
+        _write_stdout(data)
+        return
+    if _is_device(path):
+        with open(path, "wb") as device:
+            device.write(data)
+        return
+    path = os.path.realpath(path)  # a link stays a link
+    parent, name = os.path.split(path)
+    beside = os.path.join(parent, f".{name[:80]}.{secrets.token_hex(4)}.tmp")
+    try:
+        try:
+            with open(beside, "xb") as file:
+                if os.path.exists(path):
+                    shutil.copymode(path, beside)
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            check_target(path, force=force)
+            os.replace(beside, path)
+        except BaseException:
+            _remove(beside)
+            raise
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def write_folder(
+    folder: str, files: Iterable[tuple[str, bytes]], *, stale: str, force: bool
+) -> None:
+    """Write several files into a folder that appears when all of them are there.
+
+    Parameters
+    ----------
+    folder : str
+        The folder, which must be new or empty unless `force`.
+    files : iterable of (name, bytes)
+        What to write; may be made one at a time.
+    stale : str
+        Pattern of the files that an earlier run left; with `force` they go.
+    force : bool
+        Whether an existing folder may be written into.
+    """
+    _check_folder(folder, force=force)
+    target = Path(os.path.realpath(folder))
+    beside = target.parent / f".{target.name[:80]}.{secrets.token_hex(4)}.tmp"
+    try:
+        try:
+            beside.mkdir()
+            names = []
+            for name, data in files:
+                (beside / name).write_bytes(data)
+                names.append(name)
+            if target.is_dir():
+                for old in target.glob(stale):
+                    if old.is_file():
+                        old.unlink()
+                for name in names:
+                    os.replace(beside / name, target / name)
+                beside.rmdir()
+            else:
+                os.replace(beside, target)
+        except BaseException:
+            shutil.rmtree(beside, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be written ({error.strerror})") from None
+
+
+def _check_folder(folder: str, *, force: bool) -> None:
+    """Refuse a folder that cannot take files, or holds some already."""
+    target = Path(os.path.realpath(folder))
+    if target.exists() and not target.is_dir():
+        raise FileError(f"{folder}: is a file, not a folder")
+    if target.is_dir() and any(target.iterdir()) and not force:
+        raise FileError(
+            f"{folder}: is a folder that holds files; use --force (force=True) to "
+            "replace them"
+        )
+    if not target.parent.is_dir():
+        raise FileError(f"{folder}: there is no folder {target.parent}")
+    if not os.access(target if target.is_dir() else target.parent, os.W_OK):
+        raise FileError(f"{folder}: cannot be written (Permission denied)")
+
+
+def _write_stdout(data: bytes) -> None:
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # What is still buffered would fail again when Python closes down.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _is_device(path: str) -> bool:
+    """Whether the path is a device or a pipe, which is written to as it stands."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)

@@ -1,0 +1,172 @@
+"""Dates and times in the layouts that can be told apart without guessing."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ._styles import Style
+
+__all__ = ["TimeStyle"]
+
+_TIME = (
+    r"(?:(?P<gap>[T ])(?P<minute>[0-9]{2}:[0-9]{2})(?P<second>:[0-9]{2})?"
+    r"(?P<part>\.[0-9]{1,9})?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+_Y, _M, _D = r"(?P<y>[0-9]{4})", r"(?P<m>[0-9]{1,2})", r"(?P<d>[0-9]{1,2})"
+_LAYOUTS = {
+    "y-m-d": re.compile(rf"{_Y}-(?P<m>[0-9]{{2}})-(?P<d>[0-9]{{2}}){_TIME}").fullmatch,
+    "y/m/d": re.compile(rf"{_Y}/{_M}/{_D}{_TIME}").fullmatch,
+    "d.m.y": re.compile(rf"{_D}\.{_M}\.{_Y}{_TIME}").fullmatch,
+    "d/m/y": re.compile(rf"{_D}/{_M}/{_Y}{_TIME}").fullmatch,
+    "m/d/y": re.compile(rf"{_M}/{_D}/{_Y}{_TIME}").fullmatch,
+}
+
+
+@dataclass(frozen=True)
+class TimeStyle(Style):
+    """Dates, with or without a time of day.
+
+    Attributes
+    ----------
+    layout : str
+        Order of year, month and day and what stands between them.
+    padded : bool
+        Whether days and months below ten have a leading zero.
+    gap : str
+        What stands between date and time, empty for dates alone.
+    seconds : bool
+        Whether times show seconds.
+    least, most : int
+        Fewest and most decimals of the seconds.
+    zone : str
+        The time zone as written, one for the whole column.
+    """
+
+    layout: str = "y-m-d"
+    padded: bool = True
+    gap: str = " "
+    seconds: bool = True
+    least: int = 0
+    most: int = 6
+    zone: str = ""
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """``"date"`` or ``"datetime"``."""
+        return "datetime" if self.gap else "date"
+
+    @property
+    def unit(self) -> str:
+        """Unit of the column, fine enough for what it shows."""
+        fine = (self.most > 0, self.most > 3, self.most > 6)
+        return ("s", "ms", "us", "ns")[sum(fine)]
+
+    @classmethod
+    def of(cls, texts: Collection[str]) -> TimeStyle | None:
+        """Return the style that all texts share.
+
+        Days and months in the order of ``3/4/2024`` are only told apart when a number
+        above 12 does so; a column where none does is text.
+        """
+        found = [
+            style
+            for layout in _LAYOUTS
+            if (style := cls._of_layout(layout, texts)) is not None
+        ]
+        return found[0] if len(found) == 1 else None
+
+    @classmethod
+    def _of_layout(cls, layout: str, texts: Collection[str]) -> TimeStyle | None:
+        matches = []
+        for text in texts:
+            match = _LAYOUTS[layout](text)
+            if match is None:
+                return None
+            matches.append(match)
+        shapes = {(*m.group("gap", "zone"), bool(m["second"])) for m in matches}
+        if len(shapes) != 1:
+            return None
+        gap, zone, seconds = shapes.pop()
+        if any(m["part"] and not m["second"] for m in matches):
+            return None
+        parts = [len(m["part"] or ".") - 1 for m in matches]
+        padded = all(len(m["m"]) == len(m["d"]) == 2 for m in matches)
+        style = cls(
+            layout, padded, gap or "", seconds, min(parts), max(parts), zone or ""
+        )
+        try:
+            style.values(texts)
+        except ValueError:  # no such day
+            return None
+        return style
+
+    def values(self, texts: Collection[str]) -> list[np.datetime64]:
+        """Return the times in UTC, or as they stand in columns without a zone."""
+        iso = []
+        for text in texts:
+            m = _LAYOUTS[self.layout](text)
+            day = f"{m['y']}-{m['m']:0>2}-{m['d']:0>2}"
+            clock = f"T{m['minute']}{m['second'] or ''}{m['part'] or ''}"
+            iso.append(day + clock if self.gap else day)
+        seconds = np.array([text[:19] for text in iso], dtype="M8[s]")
+        if self.unit == "ns" and len(iso):
+            years = seconds.astype("M8[Y]").astype(int) + 1970
+            if years.min() < 1678 or years.max() > 2261:
+                raise ValueError("outside of what nanoseconds can count")
+        exact = np.array(iso, dtype=f"M8[{self.unit}]")
+        return list(exact - np.timedelta64(self._offset(), "s"))
+
+    def array(self, values: Sequence[np.datetime64 | None]) -> Any:
+        """Return datetime64 of the column's unit and zone, NaT where missing."""
+        none = np.datetime64("NaT", self.unit)
+        plain = [none if value is None else value for value in values]
+        stamps = pd.Series(np.array(plain, dtype=f"M8[{self.unit}]"))
+        if not self.zone:
+            return stamps.array
+        return stamps.dt.tz_localize("UTC").dt.tz_convert(self._tz()).array
+
+    def render(self, values: Sequence[Any]) -> list[str]:
+        """Return times as text, rounded to what the column shows."""
+        return [self._text(pd.Timestamp(value)) for value in values]
+
+    def _text(self, stamp: pd.Timestamp) -> str:
+        if stamp.tz is not None:
+            stamp = stamp.tz_convert(self._tz()).tz_localize(None)
+        stamp = stamp.round(self._step())
+        order = {"y": f"{stamp.year:04d}"}
+        width = 2 if self.padded else 1
+        order |= {"m": f"{stamp.month:0{width}d}", "d": f"{stamp.day:0{width}d}"}
+        text = "".join(order.get(letter, letter) for letter in self.layout)
+        if not self.gap:
+            return text
+        text += f"{self.gap}{stamp.hour:02d}:{stamp.minute:02d}"
+        if self.seconds:
+            text += f":{stamp.second:02d}"
+        nanos = f"{stamp.microsecond * 1000 + stamp.nanosecond:09d}"[: self.most]
+        part = nanos.rstrip("0").ljust(self.least, "0")
+        return text + (f".{part}" if part else "") + self.zone
+
+    def _step(self) -> str:
+        if not self.gap:
+            return "D"
+        if not self.seconds:
+            return "min"
+        return "s" if not self.most else f"{10 ** (9 - self.most)}ns"
+
+    def _offset(self) -> int:
+        """Seconds that the column's zone is ahead of UTC."""
+        if self.zone in ("", "Z"):
+            return 0
+        digits = self.zone[1:].replace(":", "")
+        seconds = int(digits[:2]) * 3600 + int(digits[2:]) * 60
+        return -seconds if self.zone[0] == "-" else seconds
+
+    def _tz(self) -> dt.tzinfo:
+        return dt.timezone(dt.timedelta(seconds=self._offset()))

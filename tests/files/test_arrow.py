@@ -1,0 +1,160 @@
+"""Parquet and Feather: types and metadata stay, only nulls are filled."""
+
+import datetime as dt
+import re
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+
+from macfm.files import FileError, read_table
+
+pa = pytest.importorskip("pyarrow")
+feather = pytest.importorskip("pyarrow.feather")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+ZONE = "Europe/Berlin"
+COLUMNS = {
+    "i8": pa.array([1, None, 3], pa.int8()),
+    "u64": pa.array([2**63 + 1, None, 5], pa.uint64()),
+    "f32": pa.array([1.5, None, float("nan")], pa.float32()),
+    "half": pa.array([1.5, None, 2.5], pa.float16()),
+    "flag": pa.array([True, None, False]),
+    "text": pa.array(["007", None, "NA"]),
+    "large": pa.array(["a", None, ""], pa.large_string()),
+    "cat": pa.DictionaryArray.from_arrays(
+        pa.array([2, None, 0], pa.int8()), ["lo", "mid", "hi"], ordered=True
+    ),
+    "money": pa.array([Decimal("1.50"), None, Decimal("2.25")], pa.decimal128(9, 2)),
+    "day": pa.array([dt.date(2024, 3, 1), None, dt.date(1066, 10, 14)]),
+    "at": pa.array([10**15, None, 5], pa.timestamp("us", tz=ZONE)),
+    "naive": pa.array([10**9, None, 5], pa.timestamp("s")),
+    "long": pa.array([10, None, 5], pa.duration("ms")),
+    "clock": pa.array([dt.time(10, 30), None, dt.time(11, 0)]),
+    "list": pa.array([[1, 2], None, []]),
+    "nothing": pa.nulls(3),
+}
+
+
+@pytest.fixture
+def table():
+    fields = [
+        pa.field(name, column.type, metadata={"unit": name})
+        for name, column in COLUMNS.items()
+    ]
+    schema = pa.schema(fields, metadata={"origin": "ward 7"})
+    return pa.Table.from_arrays(list(COLUMNS.values()), schema=schema)
+
+
+def write(table, path):
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path, compression="zstd")
+    else:
+        feather.write_feather(table, path)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather"])
+def test_only_nulls_change(tmp_path, table, name):
+    path = tmp_path / name
+    write(table, path)
+    before = read_table(path)
+    # What the file kept: Parquet has no halves of seconds' units, for instance.
+    stored = before._table
+    full = before.frame.copy()
+    for column in full:
+        seen = full[column].dropna()
+        if len(seen):
+            full[column] = full[column].fillna(seen.iloc[0])
+    before.write(full, path, force=True)
+    after = read_table(path)._table
+    assert after.schema.equals(stored.schema, check_metadata=True)
+    for column in after.column_names:
+        old, new = stored.column(column), after.column(column)
+        assert new[0].equals(old[0])
+        if column == "f32":
+            assert new.to_pylist() == [1.5, 1.5, 1.5]
+            continue
+        assert new[2].equals(old[2])
+        assert column == "nothing" or new[1].as_py() == old[0].as_py()
+    assert after.column("cat").combine_chunks().dictionary.to_pylist() == [
+        *("lo", "mid", "hi"),
+    ]
+    if name == "t.parquet":
+        group = parquet.ParquetFile(path).metadata.row_group(0)
+        assert group.column(0).compression == "ZSTD"
+
+
+def test_kinds_and_notes(tmp_path, table):
+    path = tmp_path / "t.parquet"
+    write(table, path)
+    read = read_table(path, na_values=["NA"])
+    assert read.kinds["i8"] == "integer"
+    assert read.kinds["cat"] == "text"
+    assert read.kinds["day"] == "date"
+    assert read.kinds["nothing"] == "empty"
+    assert read.frame["i8"].dtype == "Int8"
+    assert read.frame["text"].isna().tolist() == [False, True, True]
+    assert read.marks["text"] == {"null": 1, "NA": 1}
+    assert any("column 'list': values of type list" in note for note in read.notes)
+
+
+def test_the_index_of_pandas_is_kept_and_not_a_column(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"x": [1.0, None]}, index=["a", "b"]).to_parquet(path)
+    table = read_table(path)
+    assert list(table.frame) == ["x"]
+    table.write(table.frame.fillna(2.0), path, force=True)
+    assert pd.read_parquet(path).index.tolist() == ["a", "b"]
+
+
+def test_stacked_draws(tmp_path, table):
+    path = tmp_path / "t.feather"
+    write(table.select(["i8", "cat"]), path)
+    read = read_table(path)
+    draws = [read.frame.fillna({"i8": k, "cat": "mid"}) for k in (8, 9)]
+    read.write_draws(draws, tmp_path / "d.feather", include_original=True)
+    stacked = feather.read_table(tmp_path / "d.feather").to_pydict()
+    assert stacked[".imp"] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert stacked[".id"] == [1, 2, 3] * 3
+    assert stacked["i8"] == [1, None, 3, 1, 8, 3, 1, 9, 3]
+
+
+@pytest.mark.parametrize(("column", "value"), [("money", 1e12), ("list", "[7]")])
+def test_a_value_that_does_not_fit_is_named(tmp_path, table, column, value):
+    path = tmp_path / "t.parquet"
+    write(table.select([column]), path)
+    read = read_table(path)
+    full = read.frame.fillna({column: value})
+    with pytest.raises(
+        FileError, match=f"column '{column}': a filled-in value does not"
+    ):
+        read.write(full, path, force=True)
+
+
+def test_damaged_files(tmp_path, table):
+    path = tmp_path / "t.parquet"
+    write(table, path)
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(
+        FileError, match=r"t\.parquet: is damaged or not a parquet file"
+    ):
+        read_table(path)
+    write(table.slice(0, 0), path)
+    with pytest.raises(FileError, match="has columns but no rows"):
+        read_table(path)
+
+
+def test_text_of_a_typed_table(tmp_path, table):
+    path = tmp_path / "t.parquet"
+    names = ["i8", "f32", "flag", "text", "large", "cat", "money", "day", "naive"]
+    write(table.select(names), path)
+    read = read_table(path)
+    read.write(read.frame, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == (
+        "i8,f32,flag,text,large,cat,money,day,naive\n"
+        "1,1.5,true,007,a,hi,1.5,2024-03-01,2001-09-09 01:46:40\n"
+        ",,,,,,,,\n"
+        '3,,false,NA,"",lo,2.25,1066-10-14,1970-01-01 00:00:05\n'
+    )
+    read.write(read.frame, tmp_path / "t.jsonl")
+    assert re.search(r'"day": "2024-03-01"', (tmp_path / "t.jsonl").read_text())

@@ -1,0 +1,360 @@
+"""Formats by name and content, compression, safe writing, draws, pipes."""
+
+import bz2
+import gzip
+import importlib
+import io
+import lzma
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from macfm.files import FileError, check_target, read_table
+
+DATA = b"code,x,day\n007,1.50,2024-03-01\n012,,\n"
+FULL = b"code,x,day\n007,1.50,2024-03-01\n012,2.35,2024-05-06\n"
+
+
+def complete(table):
+    day = pd.Timestamp("2024-05-06")
+    return table.frame.fillna({"x": 2.345678, "day": day})
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "t.csv").write_bytes(DATA)
+    return read_table(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("end", ["gz", "bz2", "xz", "zst"])
+def test_compressed_files(tmp_path, table, end):
+    if end == "zst":
+        pytest.importorskip("zstandard")
+    path = tmp_path / f"t.csv.{end}"
+    table.write(table.frame, path)
+    packed = read_table(path)
+    assert packed.format.compression == end
+    packed.write(complete(packed), tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == FULL
+    packed.write(complete(packed), path, force=True)
+    again = read_table(path)
+    again.write(again.frame, tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == FULL
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(
+        FileError, match=rf"cannot be decompressed as \.{end}, the file"
+    ):
+        read_table(path)
+
+
+def test_compressed_by_others(tmp_path):
+    path = tmp_path / "t.tsv.gz"
+    path.write_bytes(gzip.compress(b"a\tb\n1\t2\n") + gzip.compress(b"\t3\n"))
+    assert read_table(path).frame["a"].isna().tolist() == [False, True]
+    for end, module in (("bz2", bz2), ("xz", lzma)):
+        path = tmp_path / f"t.csv.{end}"
+        path.write_bytes(module.compress(DATA))
+        assert len(read_table(path).frame) == 2
+
+
+def test_other_delimiters_keep_the_text(tmp_path, table):
+    table.write(complete(table), tmp_path / "t.tsv")
+    assert (tmp_path / "t.tsv").read_bytes() == FULL.replace(b",", b"\t")
+    (tmp_path / "s.csv").write_bytes(b"sep=;\na;b\n1,5;x,y\n;z\n")
+    semicolons = read_table(tmp_path / "s.csv")
+    semicolons.write(semicolons.frame.fillna(2.5), tmp_path / "s.tsv")
+    assert (tmp_path / "s.tsv").read_bytes() == b"sep=\t\na\tb\n1,5\tx,y\n2,5\tz\n"
+    tabs = read_table(tmp_path / "s.tsv")
+    tabs.write(tabs.frame, tmp_path / "back.csv")
+    assert (tmp_path / "back.csv").read_bytes() == (
+        b'sep=,\na,b\n"1,5","x,y"\n"2,5",z\n'
+    )
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.jsonl", "t.xlsx"])
+def test_other_formats_hold_the_values(tmp_path, table, name):
+    for package in ("pyarrow", "openpyxl"):
+        pytest.importorskip(package)
+    table.write(complete(table), tmp_path / name)
+    other = read_table(tmp_path / name)
+    assert other.frame["code"].tolist() == ["007", "012"]
+    assert other.frame["x"].tolist() == [1.5, 2.35]
+    assert other.frame["day"].tolist()[1] == pd.Timestamp("2024-05-06")
+    assert other.kinds == table.kinds
+
+
+def test_stacked_draws(tmp_path, table):
+    draws = [table.frame.fillna({"x": x}) for x in (1.0, 2.0)]
+    table.write_draws(draws, tmp_path / "d.csv", include_original=True)
+    assert (tmp_path / "d.csv").read_bytes() == (
+        b".imp,.id,code,x,day\n"
+        b"0,1,007,1.50,2024-03-01\n0,2,012,,\n"
+        b"1,1,007,1.50,2024-03-01\n1,2,012,1.00,\n"
+        b"2,1,007,1.50,2024-03-01\n2,2,012,2.00,\n"
+    )
+    table.write_draws(draws, tmp_path / "d.jsonl", imp_column="draw", id_column="row")
+    first = (tmp_path / "d.jsonl").read_text().splitlines()[0]
+    assert first == (
+        '{"draw": 1, "row": 1, "code": "007", "x": 1.5, "day": "2024-03-01"}'
+    )
+    with pytest.raises(FileError, match="needs a column 'code' for the draws"):
+        table.write_draws(draws, tmp_path / "e.csv", imp_column="code")
+
+
+def test_a_folder_of_draws(tmp_path, table):
+    draws = [complete(table)] * 3
+    folder = tmp_path / "draws"
+    table.write_draws(draws, f"{folder}/")
+    names = ["draw_01.csv", "draw_02.csv", "draw_03.csv"]
+    assert sorted(os.listdir(folder)) == names
+    assert (folder / "draw_02.csv").read_bytes() == FULL
+    with pytest.raises(FileError, match="is a folder that holds files; use --force"):
+        table.write_draws(draws, folder)
+    (folder / "mine.txt").write_text("stays")
+    table.write_draws(draws[:1], folder, force=True, include_original=True)
+    assert sorted(os.listdir(folder)) == ["draw_00.csv", "draw_01.csv", "mine.txt"]
+    assert (folder / "draw_00.csv").read_bytes() == DATA
+
+    def broken():
+        yield complete(table)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        table.write_draws(broken(), tmp_path / "never")
+    assert sorted(os.listdir(tmp_path)) == ["draws", "t.csv"]
+    with pytest.raises(FileError, match=r"t\.csv/: is a file, not a folder"):
+        check_target(f"{tmp_path}/t.csv/", draws=True)
+
+
+def test_an_existing_file_is_kept_without_force(tmp_path, table):
+    with pytest.raises(FileError, match=r"t\.csv: exists already; use --force"):
+        table.write(complete(table), tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_bytes() == DATA
+    (tmp_path / "t.csv").chmod(0o640)
+    table.write(complete(table), tmp_path / "t.csv", force=True)
+    assert (tmp_path / "t.csv").read_bytes() == FULL
+    assert (tmp_path / "t.csv").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError(28, "No space left")])
+def test_a_stopped_write_leaves_no_debris(tmp_path, table, monkeypatch, stop):
+    def fsync(_):
+        raise stop
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    error = FileError if isinstance(stop, OSError) else KeyboardInterrupt
+    with pytest.raises(error) as caught:
+        table.write(complete(table), tmp_path / "t.csv", force=True)
+    if error is FileError:
+        assert str(caught.value).endswith("cannot be written (No space left)")
+    assert os.listdir(tmp_path) == ["t.csv"]
+    assert (tmp_path / "t.csv").read_bytes() == DATA
+
+
+def test_a_link_stays_a_link_and_a_device_is_written_to(tmp_path, table):
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "t.csv")
+    table.write(complete(table), link, force=True)
+    assert link.is_symlink()
+    assert (tmp_path / "t.csv").read_bytes() == FULL
+    table.write(complete(table), os.devnull, format="csv")
+
+
+def test_places_that_cannot_be_written_to(tmp_path, table, monkeypatch):
+    with pytest.raises(FileError, match="there is no folder"):
+        check_target(tmp_path / "no" / "t.csv")
+    with pytest.raises(FileError, match="is a folder, not a file"):
+        check_target(tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(FileError, match=r"cannot be written \(Permission denied\)"):
+        check_target(tmp_path / "new.csv")
+    check_target("-")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "t.csv",
+            b"PAR1\x15\x00",
+            "read as a CSV file, but its content is a Parquet "
+            "file; give the format 'parquet' or rename it",
+        ),
+        (
+            "t.csv",
+            b"PK\x03\x04rest",
+            "read as a CSV file, but its content is an Excel or "
+            "zip file; give the format 'excel' or rename it",
+        ),
+        (
+            "t.csv",
+            gzip.compress(b"a"),
+            "read as a CSV file, but its content is compressed "
+            "with gzip; rename it to end in .gz",
+        ),
+        (
+            "t.tsv",
+            b"\xd0\xcf\x11\xe0x",
+            "read as a TSV file, but its content is an old "
+            "Excel (.xls) file; give a file in one of the formats csv, tsv, parquet, "
+            "feather, jsonl, excel",
+        ),
+        (
+            "t.csv",
+            b"<!DOCTYPE html><p>",
+            "the content is a web page or XML, not csv "
+            "(perhaps an error page was saved in place of the data)",
+        ),
+        ("t.parquet", b"a,b\n1,2\n", "the content is not a Parquet file"),
+        ("t.xlsx", b"a,b\n1,2\n", "the content is not an Excel file"),
+        (
+            "t.csv.gz",
+            b"a,b\n1,2\n",
+            "cannot be decompressed as .gz, the file is damaged "
+            "or not compressed that way (Not a gzipped file (b'a,'))",
+        ),
+        ("t.xls", b"x", "a suffix .xls is not a format macfm knows; save it as .xlsx"),
+        (
+            "t.json",
+            b"[]",
+            "a suffix .json is not a format macfm knows; write one object "
+            "per line (JSON Lines, .jsonl)",
+        ),
+        (
+            "t",
+            b"x",
+            "a file without a suffix is not a format macfm knows; give the "
+            "format, one of csv, tsv, parquet, feather, jsonl, excel",
+        ),
+    ],
+)
+def test_content_and_suffix_must_agree(tmp_path, monkeypatch, name, content, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FileError, match=f"^{re.escape(f'{name}: {message}')}$"):
+        read_table(name)
+
+
+def test_text_may_begin_like_another_format(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"PAR1,BZh\n1,2\n")
+    assert list(read_table(tmp_path / "t.csv").frame) == ["PAR1", "BZh"]
+
+
+def test_what_is_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileError, match=r"^no\.csv: no such file$"):
+        read_table("no.csv")
+    (tmp_path / "d.csv").mkdir()
+    with pytest.raises(FileError, match=r"^d\.csv: is a folder, not a file$"):
+        read_table("d.csv")
+    with pytest.raises(FileError, match="format 'sas' is not known; use one of csv"):
+        read_table("no.csv", format="sas")
+
+
+def test_options_that_do_not_belong(tmp_path, table):
+    with pytest.raises(FileError, match="a sheet is for Excel files, not for csv"):
+        read_table(tmp_path / "t.csv", sheet="x")
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(FileError, match="a delimiter is for CSV files, not for jsonl"):
+        read_table(tmp_path / "t.jsonl", delimiter=",")
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "extra"),
+    [
+        ("pyarrow", "o.parquet", "parquet"),
+        ("openpyxl", "o.xlsx", "excel"),
+        ("zstandard", "o.csv.zst", "zstd"),
+    ],
+)
+def test_a_missing_package_names_its_extra(
+    tmp_path, table, monkeypatch, package, name, extra
+):
+    real = importlib.import_module
+
+    def absent(module, *args):
+        if module.split(".")[0] in (package, "compression"):
+            raise ImportError(module)
+        return real(module, *args)
+
+    monkeypatch.setattr(importlib, "import_module", absent)
+    with pytest.raises(FileError, match=re.escape(f'pip install "macfm[{extra}]"')):
+        table.write(table.frame, tmp_path / name)
+    assert os.listdir(tmp_path) == ["t.csv"]
+
+
+class Stream(io.TextIOWrapper):
+    """Standard input that is not a terminal."""
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_standard_input(monkeypatch, tmp_path, pack):
+    monkeypatch.setattr(sys, "stdin", Stream(io.BytesIO(pack(DATA))))
+    table = read_table("-")
+    table.write(complete(table), tmp_path / "o.csv")
+    assert (tmp_path / "o.csv").read_bytes() == FULL
+    monkeypatch.setattr(sys, "stdin", Stream(io.BytesIO(b'{"a": 1}\n')))
+    assert read_table("-").format.name == "jsonl"
+    monkeypatch.setattr(sys, "stdin", Stream(io.BytesIO(b"a\tb\n1\t2\n")))
+    assert read_table("-", format="tsv").format.name == "tsv"
+    monkeypatch.setattr(sys, "stdin", Stream(io.BytesIO(b"")))
+    with pytest.raises(
+        FileError, match=r"^standard input: nothing to read; pipe a table"
+    ):
+        read_table("-")
+
+
+PIPE = """
+import sys
+from macfm.files import read_table
+table = read_table("-")
+table.write(table.frame, "-", format=sys.argv[1] if len(sys.argv) > 1 else None)
+"""
+
+
+def run(*args, **options):
+    src = str(Path(__file__).parents[2] / "src")
+    env = {**os.environ, "PYTHONPATH": src}
+    return subprocess.Popen(
+        [sys.executable, "-c", PIPE, *args],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+        **options,
+    )
+
+
+def test_through_a_pipe():
+    assert run().communicate(DATA) == (DATA, b"")
+    out, error = run("csv.gz").communicate(DATA)
+    assert (gzip.decompress(out), error) == (DATA, b"")
+
+
+def test_a_closed_pipe_is_no_error():
+    process = run()
+    process.stdout.close()
+    rows = b"007,1.50,2024-03-01\n" * 20_000
+    process.stdin.write(b"code,x,day\n" + rows)
+    process.stdin.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 0
+
+
+def test_reading_imports_no_optional_package():
+    code = (
+        "import sys, macfm.files; "
+        "print(sorted({'torch', 'openpyxl', 'zstandard'} & set(sys.modules)))"
+    )
+    src = str(Path(__file__).parents[2] / "src")
+    env = {**os.environ, "PYTHONPATH": src}
+    out = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, check=True
+    )
+    assert out.stdout.strip() == b"[]"
