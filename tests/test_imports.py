@@ -21,11 +21,16 @@ ALLOWED = {
     "_settings": ({"flow"}, {"numpy"}),
     "_progress": ({"flow"}, {"rich"}),
     "_engine": ({"flow", "_settings", "_progress"}, {"numpy", "torch"}),
-    "_imputer": (
-        {"table", "_settings", "_engine"},
-        {"numpy", "pandas", "sklearn", "torch", "safetensors"},
+    "_model_file": ({"table"}, {"numpy", "safetensors"}),
+    "_saved": (
+        {"macfm", "table", "flow", "_settings", "_engine", "_model_file"},
+        {"numpy", "pandas", "sklearn", "torch"},
     ),
-    "macfm": ({"_imputer", "table", "flow"}, set()),
+    "_imputer": (
+        {"table", "_settings", "_engine", "_saved"},
+        {"numpy", "pandas", "sklearn", "torch"},
+    ),
+    "macfm": ({"_imputer", "_model_file", "table", "flow"}, set()),
     "bench": (
         {"macfm"},
         {
@@ -34,13 +39,19 @@ ALLOWED = {
             *("miceforest", "hyperimpute", "gcimpute"),
         },
     ),
-    "cli": ({"macfm", "bench"}, {"click", "numpy", "pandas", "rich"}),
+    "files": (set(), {"numpy", "pandas", "pyarrow", "openpyxl", "zstandard"}),
+    "profile": ({"table"}, {"numpy", "pandas", "scipy"}),
+    "plot": ({"table", "profile"}, {"numpy", "pandas", "matplotlib"}),
+    "cli": (
+        {"macfm", "bench", "files", "profile", "plot", "report"},
+        {"click", "numpy", "pandas", "rich"},
+    ),
     "__main__": ({"cli"}, set()),
 }
 # Installed only with an extra, so never imported where merely importing would fail.
 OPTIONAL = {
     *("matplotlib", "jinja2", "markupsafe", "polars", "pyarrow", "openpyxl", "xlrd"),
-    *("miceforest", "hyperimpute", "gcimpute"),
+    *("zstandard", "miceforest", "hyperimpute", "gcimpute"),
 }
 
 

@@ -1,0 +1,241 @@
+"""How pictures look: one palette, two themes, no global settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from macfm.profile import percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "PALETTE",
+    "SENTENCE",
+    "THEMES",
+    "Theme",
+    "dates_on",
+    "dress",
+    "label_columns",
+    "legend",
+    "new_axes",
+    "new_panels",
+    "numbers_on",
+    "require",
+    "say",
+    "short",
+    "theme_of",
+    "title",
+]
+
+PALETTE = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
+    *("#56b4e9", "#e69f00", "#7f7f7f", "#a6761d"),
+)
+"""Okabe and Ito's colours, which people who see colours differently can tell apart."""
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of a picture.
+
+    Attributes
+    ----------
+    ink : str
+        Text, axes and ticks.
+    rule : str
+        Thin lines behind the data.
+    ground : str
+        Background of figures made here, ``"none"`` for a transparent one. The figure of
+        an ``ax`` that was passed in keeps its own.
+    observed : str
+        What was observed.
+    pale : str
+        Large areas of what was observed.
+    filled : str
+        What was missing or filled in.
+    palette : tuple of str
+        Further colours, for lines and categories.
+    """
+
+    ink: str = "#22303c"
+    rule: str = "#d5dbe1"
+    ground: str = "white"
+    observed: str = "#8fa0b0"
+    pale: str = "#e4e9ee"
+    filled: str = "#d55e00"
+    palette: tuple[str, ...] = PALETTE
+
+
+THEMES = {
+    "light": Theme(),
+    "dark": Theme(
+        ink="#e3e8ec",
+        rule="#3d4852",
+        ground="#171c21",
+        observed="#8496a8",
+        pale="#2c353d",
+        filled="#f08a3c",
+        palette=(
+            *("#56b4e9", "#e69f00", "#35c496", "#e39ac4"),
+            *("#4a9bd4", "#f0e442", "#a5adb5", "#c79a4b"),
+        ),
+    ),
+}
+
+
+def theme_of(style: str | Theme) -> Theme:
+    """Return the theme of a name, or the theme itself."""
+    if isinstance(style, Theme):
+        return style
+    if style in THEMES:
+        return THEMES[style]
+    raise ValueError(
+        f"style must be a Theme or one of {list(THEMES)}, got style={style!r}"
+    )
+
+
+def require() -> None:
+    """Raise an error that names the extra if matplotlib is absent."""
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        raise ImportError('macfm.plot needs matplotlib: pip install "macfm[plot]"')
+
+
+SENTENCE = (5.0, 1.2)
+"""Size of a figure with nothing to draw, in inches."""
+
+
+def new_axes(
+    ax: Axes | None, theme: Theme, *, size: tuple[float, float]
+) -> tuple[Figure, Axes]:
+    """Return the figure and the axes to draw into, new ones if ``ax`` is None."""
+    if ax is not None:
+        return ax.figure, ax
+    figure, axes = new_panels(1, theme, size=size, columns=1)
+    return figure, axes[0]
+
+
+def new_panels(
+    n: int, theme: Theme, *, size: tuple[float, float], columns: int
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure of ``n`` axes in rows, each of ``size`` inches."""
+    require()
+    import matplotlib.pyplot as plt
+
+    n_columns = min(n, columns)
+    n_rows = -(-n // n_columns)
+    figure, grid = plt.subplots(
+        n_rows,
+        n_columns,
+        figsize=(n_columns * size[0], n_rows * size[1]),
+        squeeze=False,
+        layout="constrained",
+        facecolor=theme.ground,
+    )
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
+    axes = list(grid.ravel())
+    for spare in axes[n:]:
+        spare.remove()
+    return figure, axes[:n]
+
+
+def dress(ax: Axes, theme: Theme, *, grid: str | None = None) -> None:
+    """Give axes the theme's colours; ``grid`` is "x", "y" or None."""
+    ax.set_facecolor("none")
+    ax.tick_params(colors=theme.ink, labelsize=8.5)
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        label.set(color=theme.ink, fontsize=9)
+    for label in (ax.xaxis.get_offset_text(), ax.yaxis.get_offset_text()):
+        label.set(color=theme.ink, fontsize=8)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set(color=theme.ink, linewidth=0.8)
+    if grid is not None:
+        ax.grid(axis=grid, color=theme.rule, linewidth=0.6)
+        ax.set_axisbelow(True)
+
+
+def title(ax: Axes, theme: Theme, text: str, *, size: float = 10) -> None:
+    """Write a title over the left end of the axes."""
+    ax.set_title(text, loc="left", color=theme.ink, fontsize=size)
+
+
+def legend(ax: Axes, theme: Theme, **where: Any) -> None:
+    """Add a legend without a frame."""
+    ax.legend(frameon=False, labelcolor=theme.ink, fontsize=8.5, **where)
+
+
+def say(ax: Axes, theme: Theme, text: str) -> Axes:
+    """Show a sentence where there is nothing to draw."""
+    ax.set_axis_off()
+    ax.text(
+        *(0.5, 0.5, text),
+        transform=ax.transAxes,
+        ha="center",
+        va="center",
+        color=theme.ink,
+        fontsize=10,
+        wrap=True,
+    )
+    return ax
+
+
+def short(text: object, *, most: int = 18) -> str:
+    """Shorten a long label in the middle.
+
+    Examples
+    --------
+    >>> short("age"), short("a_very_long_name_of_a_column")
+    ('age', 'a_very_lon…_column')
+    """
+    text = " ".join(str(text).replace("$", r"\$").split())
+    if len(text) <= most:
+        return text
+    tail = most // 3 + 1
+    return f"{text[: most - tail - 1]}…{text[-tail:]}"
+
+
+def label_columns(
+    ax: Axes, names: Sequence[object], rates: Sequence[float], *, width: float
+) -> None:
+    """Name the columns of a map under it, each with its missing rate.
+
+    ``width`` is the room of a column in inches; narrow columns are labelled aslant.
+    """
+    shown = [short(name) for name in names]
+    upright = width >= 0.085 * max(map(len, shown), default=0) + 0.1
+    joint = "\n{}" if upright else " ({})"
+    labels = [
+        name + joint.format(percent(rate)) if rate else name
+        for name, rate in zip(shown, rates, strict=True)
+    ]
+    turned = (
+        {} if upright else {"rotation": 50, "ha": "right", "rotation_mode": "anchor"}
+    )
+    if width < 0.2:
+        turned["rotation"] = 90
+        turned["va"] = "center"
+    ax.set_xticks(range(len(names)), labels, **turned)
+
+
+def numbers_on(axis: Any) -> None:
+    """Write the numbers of an axis without crowding it, thousands as k."""
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    low, high = axis.get_view_interval()
+    if max(abs(low), abs(high)) >= 1e4:
+        axis.set_major_formatter(EngFormatter(sep=""))
+
+
+def dates_on(axis: Any, *, maxticks: int) -> None:
+    """Write the dates of an axis briefly."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(maxticks=maxticks)
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(ConciseDateFormatter(locator))

@@ -1,0 +1,116 @@
+"""What one column holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ._plain import plain
+from ._reading import NUMBERS, TIMES, Reading
+
+__all__ = ["ColumnProfile", "describe_column"]
+
+N_TOP = 5
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column of a table.
+
+    Attributes
+    ----------
+    name : str or int
+        Name of the column.
+    kind : str
+        What the imputer takes it for, see ``macfm.table.ColumnSchema``, or
+        ``"unsupported"``.
+    dtype : str
+        Native type in words.
+    n_missing : int
+        Cells without a value.
+    missing_rate : float
+        Their share.
+    n_distinct : int or None
+        Distinct values; None if the column cannot be read.
+    identifier_like : bool
+        Whether it looks like an identifier or free text.
+    summary : dict
+        Numbers: ``min``, ``q1``, ``median``, ``mean``, ``q3``, ``max``, ``std``; times:
+        ``min``, ``median``, ``max`` as text; categories: ``top``, the most frequent
+        values as pairs of value and count.
+    """
+
+    name: str | int
+    kind: str
+    dtype: str
+    n_missing: int
+    missing_rate: float
+    n_distinct: int | None
+    identifier_like: bool
+    summary: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value was observed."""
+        return self.kind == "empty" or self.missing_rate == 1
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all observed values are the same."""
+        return self.n_distinct == 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        flags = {"is_empty": self.is_empty, "is_constant": self.is_constant}
+        return plain(self) | flags
+
+
+def describe_column(reading: Reading, j: int) -> ColumnProfile:
+    """Describe column ``j``."""
+    observed = reading.observed[:, j]
+    n_rows, n_missing = len(observed), int((~observed).sum())
+    readable = j not in reading.faults
+    return ColumnProfile(
+        name=reading.names[j],
+        kind=reading.kind(j),
+        dtype=reading.schema[j].dtype,
+        n_missing=n_missing,
+        missing_rate=n_missing / n_rows if n_rows else 0.0,
+        n_distinct=reading.n_distinct[j] if readable else None,
+        identifier_like=j in reading.identifiers,
+        summary=_summary(reading, j) if readable and observed.any() else {},
+    )
+
+
+def _summary(reading: Reading, j: int) -> dict[str, Any]:
+    """Return a few numbers about the observed values."""
+    data, kind = reading.table.column(j), reading.kind(j)
+    if kind in NUMBERS:
+        seen = data.seen.astype(float)
+        low, q1, median, q3, high = np.quantile(seen, [0, 0.25, 0.5, 0.75, 1])
+        numbers = {"min": low, "q1": q1, "median": median, "mean": seen.mean()}
+        numbers |= {"q3": q3, "max": high, "std": seen.std(ddof=1)}
+        return {name: float(value) for name, value in numbers.items()}
+    if kind in TIMES:
+        ordered = np.sort(data.seen)
+        points = {"min": ordered[0], "median": ordered[len(ordered) // 2]}
+        points["max"] = ordered[-1]
+        return {name: _time(tick, data) for name, tick in points.items()}
+    codes = reading.codes[:, j]
+    counts = np.bincount(codes[codes >= 0])
+    first = np.unique(codes, return_index=True)[1][-len(counts) :]
+    top = np.argsort(-counts, kind="stable")[:N_TOP]
+    value = _time if data.family in TIMES else lambda entry, _: plain(entry)
+    return {
+        "top": tuple((value(data.values[first[k]], data), int(counts[k])) for k in top)
+    }
+
+
+def _time(tick: Any, data: Any) -> str:
+    """Write a point in time (UTC) or a duration."""
+    if data.family == "datetime":
+        return str(np.datetime64(int(tick), data.unit))
+    return str(pd.Timedelta(np.timedelta64(int(tick), data.unit)))

@@ -1,0 +1,271 @@
+"""What about a table is worth acting on before it is imputed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ._columns import ColumnProfile
+from ._plain import count, listed, number, percent, plain
+from ._reading import NUMBERS, Reading
+
+__all__ = ["Finding", "find"]
+
+MOSTLY_MISSING = 0.8
+FEW_VALUES, MANY_CATEGORIES = 10, 100
+ENOUGH = 50  # observed cells before numbers of distinct values mean anything
+
+_DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
+)
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_TEXT_MARKS = {
+    *("", "?", "-", "--", ".", "na", "n/a", "n.a.", "#n/a", "nan"),
+    *("none", "null", "nil", "missing", "unknown"),
+}
+_NUMBER_MARKS = frozenset(
+    sign * (10**k - tail) for sign in (-1, 1) for k in range(2, 10) for tail in (1, 0.1)
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something worth acting on.
+
+    Attributes
+    ----------
+    code : str
+        Its name for machines, such as ``"all_missing"``.
+    columns : tuple of column names
+        The columns concerned; empty if it is about rows.
+    message : str
+        One or two sentences for a person.
+    """
+
+    code: str
+    columns: tuple[str | int, ...]
+    message: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return plain(self)
+
+
+def find(reading: Reading, columns: Sequence[ColumnProfile]) -> tuple[Finding, ...]:
+    """Look for what is worth acting on, the most serious first."""
+    seen = [c for c in columns if c.kind != "ignored"]
+    return (
+        *_unusable(reading, seen),
+        *_marks(reading),
+        *_sparse(seen),
+        *_identifiers(seen),
+        *_texts(reading, seen),
+        *_codes(seen, n_rows=reading.table.n_rows),
+        *_identical(reading),
+        *_rows(reading),
+    )
+
+
+def _unusable(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
+    for j, why in reading.faults.items():
+        yield Finding("unsupported", (reading.names[j],), f"{why[0].upper()}{why[1:]}.")
+    if empty := [c.name for c in columns if c.is_empty]:
+        yield Finding(
+            "all_missing",
+            tuple(empty),
+            f"{listed(empty)} {_are(empty)} missing in every row and cannot be filled: "
+            "drop or ignore.",
+        )
+    if constant := [c.name for c in columns if c.is_constant]:
+        yield Finding(
+            "constant",
+            tuple(constant),
+            f"{listed(constant)} {_hold(constant)} one value only: nothing can be "
+            "learnt from it, and holes are filled with that value.",
+        )
+
+
+def _sparse(columns: list[ColumnProfile]) -> Iterator[Finding]:
+    rates = {c.name: c.missing_rate for c in columns}
+    if sparse := [name for name, r in rates.items() if MOSTLY_MISSING < r < 1]:
+        most = max(sparse, key=rates.get)
+        yield Finding(
+            "mostly_missing",
+            tuple(sparse),
+            f"{listed(sparse)} {_are(sparse)} missing in more than "
+            f"{percent(MOSTLY_MISSING)} of the rows (at most {percent(rates[most])}): "
+            "filled values rest on few observations. Is a hole perhaps an answer in "
+            "itself, such as “does not apply”?",
+        )
+
+
+def _identifiers(columns: list[ColumnProfile]) -> Iterator[Finding]:
+    if names := [c.name for c in columns if c.identifier_like]:
+        yield Finding(
+            "identifier",
+            tuple(names),
+            f"{listed(names)} {_look(names)} like identifiers or free text: ignore "
+            "them, so that the model does not learn them by heart.",
+        )
+
+
+def _codes(columns: list[ColumnProfile], *, n_rows: int) -> Iterator[Finding]:
+    n_observed = {c.name: n_rows - c.n_missing for c in columns}
+    few = [
+        c.name
+        for c in columns
+        if c.kind in NUMBERS
+        and 2 <= c.n_distinct <= FEW_VALUES
+        and n_observed[c.name] >= ENOUGH
+    ]
+    if few:
+        yield Finding(
+            "few_values",
+            tuple(few),
+            f"{listed(few)} {_hold(few)} numbers with at most {FEW_VALUES} distinct "
+            "values. Where they are codes rather than amounts, name them as "
+            "categorical (or ordinal, if their order means something).",
+        )
+
+
+def _texts(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
+    position = {name: j for j, name in enumerate(reading.names)}
+    for c in columns:
+        j = position[c.name]
+        is_text = j not in reading.faults and c.kind in ("categorical", "constant")
+        if not is_text or reading.table.column(j).family != "string":
+            continue
+        seen = reading.table.column(j).seen
+        some = seen[:: -(-len(seen) // 2000)] if len(seen) else seen
+        values = [str(value).strip() for value in some]
+        values = [value for value in values if value.lower() not in _TEXT_MARKS]
+        if not values:
+            continue
+        if _mostly(values, _DATE):
+            yield Finding(
+                "dates_as_text",
+                (c.name,),
+                f"{c.name!r} holds dates as text, such as {values[0]!r}: convert it to "
+                "dates, or each day counts as a category of its own.",
+            )
+        elif _mostly(values, _NUMBER):
+            odd = next((v for v in values if not _NUMBER.fullmatch(v)), None)
+            but = f", beside entries such as {odd!r}" if odd else ""
+            yield Finding(
+                "numbers_as_text",
+                (c.name,),
+                f"{c.name!r} is text but holds numbers, such as {values[0]!r}{but}: "
+                "convert it if they are amounts.",
+            )
+        elif c.n_distinct > MANY_CATEGORIES and not c.identifier_like:
+            yield Finding(
+                "many_categories",
+                (c.name,),
+                f"{c.name!r} has {count(c.n_distinct, 'category', 'categories')}: "
+                "merge the rare ones, or ignore it if it does not matter.",
+            )
+
+
+def _mostly(values: list[str], pattern: re.Pattern) -> bool:
+    """Whether nine in ten values match."""
+    return sum(bool(pattern.fullmatch(v)) for v in values) >= 0.9 * len(values)
+
+
+def _marks(reading: Reading) -> Iterator[Finding]:
+    for j, name in enumerate(reading.names):
+        if j in reading.faults or reading.kind(j) == "ignored":
+            continue
+        data = reading.table.column(j)
+        if data.family == "string":
+            texts = pd.Series(data.seen, dtype=object).value_counts()
+            for value, n in texts.items():
+                if str(value).strip().lower() in _TEXT_MARKS:
+                    yield _mark(name, repr(value), int(n))
+        elif data.family in ("integer", "float"):
+            value = _number_mark(data.seen.astype(float))
+            if value is not None:
+                n = int((data.seen.astype(float) == value).sum())
+                yield _mark(name, number(value).replace(",", ""), n)
+
+
+def _mark(name: str | int, value: str, n: int) -> Finding:
+    return Finding(
+        "missing_mark",
+        (name,),
+        f"{name!r} holds {value} in {count(n, 'row')}, which may be a mark for a "
+        "missing value: if so, declare it as missing, or it counts as observed.",
+    )
+
+
+def _number_mark(seen: np.ndarray) -> float | None:
+    """Return an extreme such as -999 that repeats, far from all other values."""
+    if len(seen) < 3:
+        return None
+    for value in (seen.min(), seen.max()):
+        if value not in _NUMBER_MARKS or (seen == value).sum() < 2:
+            continue
+        rest = seen[seen != value]
+        if len(rest) and np.abs(rest - value).min() > max(np.ptp(rest), 10):
+            return float(value)
+    return None
+
+
+def _identical(reading: Reading) -> Iterator[Finding]:
+    groups: dict[tuple, list[int]] = {}
+    for j in range(len(reading.schema)):
+        if j not in reading.faults and reading.codes[:, j].max(initial=-1) > 0:
+            data = reading.table.column(j)
+            values = pd.util.hash_array(data.seen).tobytes()
+            key = (data.family, data.unit, data.observed.tobytes(), values)
+            groups.setdefault(key, []).append(j)
+    for equal in groups.values():
+        if len(equal) > 1:
+            names = tuple(reading.names[j] for j in equal)
+            yield Finding(
+                "identical_columns",
+                names,
+                f"{listed(names)} hold the same values in every row: keep one of them.",
+            )
+
+
+def _rows(reading: Reading) -> Iterator[Finding]:
+    n_rows, n_columns = reading.observed.shape
+    if not n_rows:
+        yield Finding("no_rows", (), "The table has no rows.")
+        return
+    empty = ~reading.observed.any(axis=1)
+    if n_columns > 1 and empty.any():
+        yield Finding(
+            "empty_rows",
+            (),
+            f"{count(int(empty.sum()), 'row')} hold no value at all: drop them, as "
+            "nothing in them informs what is filled in.",
+        )
+    if n_columns > 2:
+        repeated = pd.DataFrame(reading.codes).duplicated().to_numpy() & ~empty
+        n = 0 if reading.faults else int(repeated.sum())
+        if n:
+            repeat = "repeats" if n == 1 else "repeat"
+            yield Finding(
+                "duplicated_rows",
+                (),
+                f"{count(n, 'row')} ({percent(n / n_rows)}) {repeat} an earlier row in "
+                "every cell: if they were entered twice, drop them.",
+            )
+
+
+def _are(names: Sequence) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _hold(names: Sequence) -> str:
+    return "holds" if len(names) == 1 else "hold"
+
+
+def _look(names: Sequence) -> str:
+    return "looks" if len(names) == 1 else "look"

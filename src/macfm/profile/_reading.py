@@ -1,0 +1,126 @@
+"""A table read once for everything that is said about it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macfm.table import ColumnSchema, Table, TableSchema, as_table
+
+from ._plain import plain_name
+
+__all__ = ["NUMBERS", "TIMES", "Reading", "read"]
+
+NUMBERS = ("numeric", "integer")
+TIMES = ("datetime", "timedelta")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A table with the schema the imputer would infer.
+
+    Attributes
+    ----------
+    table : Table
+        The table behind macfm's own interface.
+    schema : list of ColumnSchema
+        One entry a column.
+    faults : dict of int to str
+        Positions of columns that cannot be modelled, and why.
+    """
+
+    table: Table
+    schema: list[ColumnSchema]
+    faults: dict[int, str]
+
+    @property
+    def names(self) -> list[str | int]:
+        """Names of the columns, as JSON can hold them."""
+        return [plain_name(name) for name in self.table.columns]
+
+    @property
+    def observed(self) -> np.ndarray:
+        """True where a cell holds a value, shape (n_rows, n_columns)."""
+        return self.table.observed
+
+    def kind(self, j: int) -> str:
+        """Return the kind of a column, "unsupported" if it cannot be modelled."""
+        return "unsupported" if j in self.faults else self.schema[j].kind
+
+    def numbers(self, j: int) -> np.ndarray:
+        """Return a column of numbers or times as floats with NaN, shape (n_rows,)."""
+        data = self.table.column(j)
+        values = np.full(self.table.n_rows, np.nan)
+        values[data.observed] = data.seen.astype(float)
+        return values
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """Equal values of a column as equal integers, -1 where there is none.
+
+        Shape (n_rows, n_columns); columns that cannot be read are -1 throughout.
+        """
+        codes = np.full(self.observed.shape, -1, dtype=np.int64)
+        for j in range(len(self.schema)):
+            if j not in self.faults:
+                data = self.table.column(j)
+                codes[data.observed, j] = pd.factorize(data.seen)[0]
+        return codes
+
+    @cached_property
+    def n_distinct(self) -> list[int]:
+        """Number of distinct values of each column, 0 if it cannot be read."""
+        return [int(top) + 1 for top in self.codes.max(axis=0, initial=-1)]
+
+    @cached_property
+    def identifiers(self) -> frozenset[int]:
+        """Positions of the columns that look like identifiers or free text."""
+        return frozenset(j for j in range(len(self.schema)) if self._identifies(j))
+
+    def _identifies(self, j: int) -> bool:
+        """Whether text seldom repeats, or whole numbers just count the rows."""
+        n_observed = int(self.observed[:, j].sum())
+        if j in self.faults or n_observed <= 50:
+            return False
+        data = self.table.column(j)
+        if data.family == "string":
+            return self.n_distinct[j] > n_observed / 2  # as the imputer itself warns
+        if data.family != "integer" or self.n_distinct[j] < n_observed:
+            return False
+        seen = data.seen.astype(float)
+        in_order = bool((np.diff(seen) > 0).all() or (np.diff(seen) < 0).all())
+        return in_order or bool(np.ptp(seen) == n_observed - 1)
+
+
+def read(
+    frame: Any,
+    *,
+    categorical: Sequence[Hashable] | None = None,
+    ordinal: Mapping[Hashable, Sequence] | None = None,
+    ignore: Sequence[Hashable] | None = None,
+) -> Reading:
+    """Read a table; a column that cannot be modelled is noted, not refused."""
+    table = as_table(frame)
+    faults = {}
+    for j in range(len(table.columns)):
+        try:
+            table.column(j)
+        except (TypeError, ValueError) as error:
+            faults[j] = str(error)
+    unread = [table.columns[j] for j in faults]
+    with warnings.catch_warnings():
+        # What infer would warn of stands among the findings.
+        warnings.simplefilter("ignore", UserWarning)
+        schema = TableSchema.infer(
+            table,
+            categorical=categorical,
+            ordinal=ordinal,
+            ignore=[*(ignore or ()), *unread] or None,
+        )
+    return Reading(table, schema.columns, faults)
