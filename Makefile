@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help venv impute test test-slow test-gpu test-data lint format clean distclean
+.PHONY: help venv peers impute test test-slow test-gpu test-data lint format clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,22 @@ $(BIN)/python:
 	@touch $@
 
 venv: .venv/.dev ## create .venv with macfm and the tools to work on it
+
+# Imputers to compare with, each in an environment of its own: they need older
+# packages than macfm does. In them macfm runs from this folder; its own networks
+# are not wanted there, so torch comes only where the peer itself asks for it.
+PEERS := $(patsubst benchmarks/peers/%.txt,.peers/%/.done,$(wildcard benchmarks/peers/*.txt))
+
+peers: $(PEERS) ## build .peers, the environments of other imputers
+
+.peers/%/.done: benchmarks/peers/%.txt pyproject.toml
+	$(PYTHON) -m venv --clear .peers/$*
+	@if grep -q '^torch==' $<; then set -x; \
+	    .peers/$*/bin/python -m pip install --disable-pip-version-check \
+	    "$$(grep '^torch==' $<)"; fi
+	.peers/$*/bin/python -m pip install --disable-pip-version-check -r $<
+	.peers/$*/bin/python -m pip install --disable-pip-version-check --no-deps -e .
+	@touch $@
 
 impute: .venv/.core ## complete the example table into output/completed.csv
 	$(BIN)/python examples/impute_table.py
@@ -59,5 +75,5 @@ clean: ## remove outputs and caches, keep .venv
 	find src tests examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 	rm -rf src/*.egg-info
 
-distclean: clean ## remove .venv as well
-	rm -rf .venv
+distclean: clean ## remove .venv and .peers as well
+	rm -rf .venv .peers

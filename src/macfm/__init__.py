@@ -6,8 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from macfm._imputer import MACFMImputer
     from macfm import plot, profile
+    from macfm._imputer import MACFMImputer
     from macfm._model_file import ModelFileError, describe_model
 
 __version__ = "0.1.0"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from macfm.cli._bench_data import data
+from macfm.cli._late import Late, LateGroup
 
 if TYPE_CHECKING:
     from macfm.bench.runner import Plan
@@ -57,12 +57,14 @@ def _rates(
         raise click.BadParameter(f"{value!r} is not a list of numbers") from None
 
 
-@click.group()
+@click.group(
+    cls=LateGroup,
+    late={
+        "data": Late("macfm.cli._bench_data:data", "List, fetch and verify the tables.")
+    },
+)
 def bench() -> None:
     """Compare imputers on tables whose hidden cells are known."""
-
-
-bench.add_command(data)
 
 
 @bench.command()
@@ -128,12 +130,15 @@ def run(
     Examples:
       macfm bench run benchmarks/quick.toml
       macfm bench run benchmarks/paper.toml --datasets letter,magic --masks 3 --jobs 2
+      macfm bench run --datasets wine,iris --methods mean,knn,macfm --masks 3
       macfm bench run --table my.csv
     """
     from macfm.bench.runner import make_plan
 
-    if (spec is None) == (table is None):
-        raise click.UsageError("give either a SPEC or --table FILE")
+    if spec is not None and table is not None:
+        raise click.UsageError("give either a SPEC or --table FILE, not both")
+    if spec is table is None and not (choices["datasets"] and choices["methods"]):
+        raise click.UsageError("give a SPEC, --table FILE, or --datasets and --methods")
     if table is None and (target or categorical):
         raise click.UsageError("--target and --categorical go with --table")
     with one_sentence():
@@ -166,12 +171,14 @@ def run(
 @click.argument("records", nargs=-1, required=True, type=click.Path(exists=True))
 @click.option("-o", "--output", default="report", type=click.Path(file_okay=False))
 @click.option("--title", default="Benchmark of imputers", help="Title of the page.")
+@click.option("--masks", type=click.IntRange(1), help="Only the first so many masks.")
 @click.option("--no-published", is_flag=True, help="Leave out the published values.")
 @click.option("--no-figures", is_flag=True, help="Tables only; needs no matplotlib.")
 def report(
     records: tuple[str, ...],
     output: str,
     title: str,
+    masks: int | None,
     no_published: bool,
     no_figures: bool,
 ) -> None:
@@ -187,8 +194,11 @@ def report(
     from macfm.bench.report import write_report
 
     with one_sentence():
+        found = read_records(*records)
+        if masks is not None:
+            found = [record for record in found if record["mask"] < masks]
         paths = write_report(
-            read_records(*records),
+            found,
             Path(output),
             published=not no_published,
             figures=not no_figures,
@@ -231,6 +241,8 @@ def _spec(spec: str | None, table: str | None, choices: dict[str, Any]) -> Spec:
 
     if spec is not None:
         chosen = Spec.read(spec)
+    elif table is None:
+        chosen = Spec(datasets=choices["datasets"], methods=choices["methods"])
     else:
         chosen = Spec(
             datasets=(Path(str(table)).name.split(".")[0],),
@@ -251,6 +263,8 @@ def _default_output(spec: str | None, table: str | None) -> Path:
     """Beside the spec, or named after the table in the current folder."""
     if spec is not None:
         return Path(spec).with_suffix(".jsonl")
+    if table is None:
+        return Path("benchmark.jsonl")
     return Path(Path(str(table)).name.split(".")[0] + "-benchmark.jsonl")
 
 

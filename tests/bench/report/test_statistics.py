@@ -12,6 +12,7 @@ from macfm.bench.report._statistics import (
     best_of,
     best_ranked,
     compare,
+    everywhere,
     holm,
     rank_cells,
     signed_rank,
@@ -86,3 +87,23 @@ def test_expected_coverage_tends_to_the_level_with_more_draws():
     few, many = expected_coverage(20), expected_coverage(400)
     assert few == pytest.approx(0.82, abs=0.01)
     assert few < many == pytest.approx(0.9, abs=0.01)
+
+
+def test_a_method_that_lacks_a_dataset_is_not_everywhere():
+    index = pd.MultiIndex.from_product([["a", "b"], [0, 1]], names=["dataset", "mask"])
+    scores = pd.DataFrame(
+        {
+            "whole": [1.0, 2.0, 3.0, 4.0],
+            "a mask less": [1.0, np.nan, 3.0, 4.0],
+            "a dataset less": [1.0, 2.0, np.nan, np.nan],
+        },
+        index=index,
+    )
+    assert everywhere(scores).to_dict() == {
+        "whole": True,
+        "a mask less": True,
+        "a dataset less": False,
+    }
+    # A dataset that nobody finished holds nobody back.
+    scores.loc["b"] = np.nan
+    assert everywhere(scores).all()

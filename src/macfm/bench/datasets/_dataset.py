@@ -12,7 +12,7 @@ import pandas as pd
 from macfm.bench.datasets._fingerprint import Fingerprint
 
 
-class DatasetError(Exception):
+class DatasetError(ValueError):
     """A dataset that cannot be had, or is not what it should be."""
 
 

@@ -23,6 +23,7 @@ from macfm.bench.report._rows import Score, notes_for, score_rows, with_publishe
 from macfm.bench.report._statistics import (
     best_ranked,
     compare,
+    everywhere,
     geometric_mean,
     rank_cells,
     summarise,
@@ -129,7 +130,12 @@ def error_table(rows: pd.DataFrame, *, split: str, metric: str, beside: bool) ->
     columns = [Column(dataset) for dataset in datasets]
     columns += [
         Column("rank", True, "average rank over datasets and masks, failures last"),
-        Column("ratio to Mean", True, "geometric mean over datasets and masks"),
+        Column(
+            "ratio to Mean",
+            True,
+            "geometric mean over datasets and masks, of methods with a result on "
+            "every dataset",
+        ),
     ]
     return Table(
         slug=f"{slug_of(mechanism, rate)}-{split}-{metric}",
@@ -153,11 +159,12 @@ def _cells_by_method(
 
 
 def _ratios_to_mean(scores: pd.DataFrame) -> pd.DataFrame:
-    """Errors over those of mean imputation in the same cell."""
+    """Errors over those of mean imputation in the same cell, where comparable."""
     if BASE not in scores:
         return scores * np.nan
     positive = scores.where(scores > 0)
-    return positive.div(positive[BASE], axis=0)
+    ratios = positive.div(positive[BASE], axis=0)
+    return ratios.where(everywhere(scores), np.nan, axis=1)
 
 
 def _summary_cell(

@@ -174,3 +174,22 @@ def expected_coverage(n_draws: int = 20, level: float = 0.9) -> float:
     tail = (1 - level) / 2
     low, high = np.quantile(draws, [tail, 1 - tail], axis=1)
     return float(((low <= truth) & (truth <= high)).mean())
+
+
+def everywhere(scores: pd.DataFrame) -> pd.Series:
+    """Say which methods have a score on every dataset that any method has.
+
+    An average over the easier datasets alone would flatter a method.
+
+    Parameters
+    ----------
+    scores : DataFrame of shape (n_cells, n_methods)
+        Scores, indexed by cell; the level ``dataset`` names its table.
+
+    Returns
+    -------
+    Series of bool
+        By method.
+    """
+    present = scores.notna().groupby(level="dataset").any()
+    return present[present.any(axis=1)].all()

@@ -20,7 +20,7 @@ from macfm.bench.report._frame import (
 from macfm.bench.report._names import METRICS, family
 from macfm.bench.report._published import SOURCE, published
 from macfm.bench.report._rows import Score, notes_for, score_rows, with_published
-from macfm.bench.report._statistics import geometric_mean, summarise
+from macfm.bench.report._statistics import everywhere, geometric_mean, summarise
 from macfm.bench.report._table import Cell, Column, Picture, Row, Section, Table
 
 OURS = ("macfm", "macfm-mean", "macfm-paper")
@@ -44,7 +44,8 @@ def timing_section(frame: pd.DataFrame, *, beside: bool) -> Section | None:
                 caption="Out-of-sample error relative to mean imputation against the "
                 "seconds to fit and to impute both parts, geometric means over cells. "
                 "The line joins the methods that no other beats in both; open circles "
-                "rest on fewer cells than the others.",
+                "rest on fewer masks than the others. Methods without a result on some "
+                "dataset are left out.",
                 draw=partial(draw_pareto, points),
             )
             items.append(picture)
@@ -228,7 +229,7 @@ def pareto_points(rows: pd.DataFrame, metric: str) -> list[Point]:
     if BASE not in errors:
         return []
     ratios = errors.where(errors > 0).div(errors[BASE], axis=0)
-    usable = ratios.notna() & (times > 0)
+    usable = ratios.notna() & (times > 0) & everywhere(errors)
     full, methods, points = usable.sum().max(), method_of(rows), []
     for label, title in row_titles(rows).items():
         here = usable[label]

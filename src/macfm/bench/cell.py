@@ -1,0 +1,380 @@
+"""One place of the benchmark: split, hide, fit, impute, score, record.
+
+Run as a module it reads a job from standard input and writes one record a line. That
+is how the runner keeps each fit in a process of its own, and if need be in another
+environment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import platform
+import sys
+import time
+import traceback
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macfm.bench.datasets import LoadedTable, load_dataset, load_table
+from macfm.bench.mechanisms import hide, realised_rate
+from macfm.bench.methods import Method, check_learned, make_method
+from macfm.bench.metrics import Scale, draw_scores, log_loss, point_scores
+from macfm.bench.records import FORMAT, record_line
+from macfm.bench.spec import Cell
+
+__all__ = ["SPLIT_SEED", "Holes", "Job", "make_holes", "run_job"]
+
+#: Seed of the split into training and test rows, the same for every method.
+SPLIT_SEED = 1234
+TRAIN_SHARE = 0.7
+#: Quirks that belong to the masks rather than to a dataset.
+MASK_QUIRKS = {
+    "raw-drivers": "drive MAR and MNAR by raw instead of standardised values"
+}
+DISTRIBUTIONS = ("macfm", "numpy", "pandas", "scipy", "scikit-learn", "torch")
+
+
+@dataclass(frozen=True)
+class Job:
+    """Cells that share a table, a mask and a fit, and how to run them."""
+
+    cells: tuple[Cell, ...]
+    #: Draws from methods that can draw.
+    n_draws: int = 20
+    #: Seed of the methods.
+    seed: int = 0
+    #: Where networks run.
+    device: str = "auto"
+    #: Threads of one job, and jobs at a time, for the record.
+    n_threads: int = 1
+    n_jobs: int = 1
+    #: Folder with the datasets, or None for the usual order.
+    data_dir: str | None = None
+    #: A user's own file, in place of a registered dataset, and what is known of it: a
+    #: column that is not a feature, numeric columns that are categories.
+    table: str | None = None
+    target: str | None = None
+    categorical: tuple[str, ...] = ()
+    #: Python files that register methods or datasets of their own.
+    plugins: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """Return the job as a line of text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Job:
+        """Return the job that `to_json` wrote."""
+        data = json.loads(text)
+        data["cells"] = tuple(Cell.from_json(cell) for cell in data["cells"])
+        lists = {name: tuple(data[name]) for name in ("plugins", "categorical")}
+        return cls(**data | lists)
+
+
+@dataclass(frozen=True)
+class Holes:
+    """A table split in two, with holes cut into both parts."""
+
+    #: What methods see.
+    train: pd.DataFrame
+    test: pd.DataFrame
+    #: What only the scores see.
+    train_truth: pd.DataFrame
+    test_truth: pd.DataFrame
+    train_hidden: pd.DataFrame
+    test_hidden: pd.DataFrame
+    #: Units of the scores, from the observed cells of `train`.
+    scale: Scale
+    #: Seed of the masks.
+    seed: tuple[int, ...]
+
+
+def make_holes(loaded: LoadedTable, cell: Cell) -> Holes:
+    """Split a table by the fixed seed and hide cells of both parts separately."""
+    order = np.random.default_rng(SPLIT_SEED).permutation(len(loaded.frame))
+    n_train = int(TRAIN_SHARE * len(order))
+    where = f"{cell.dataset}|{cell.mechanism}|{cell.rate:g}"
+    seed = (cell.mask, zlib.crc32(where.encode()))
+    parts = []
+    for part, rows in enumerate((order[:n_train], order[n_train:])):
+        truth = loaded.frame.iloc[rows].reset_index(drop=True)
+        hidden = hide(
+            truth,
+            cell.mechanism,
+            cell.rate,
+            seed=[*seed, part],
+            n_counted=loaded.n_columns_counted,
+            raw_drivers="raw-drivers" in cell.quirks,
+        )
+        parts.append((truth, hidden, truth.mask(hidden)))
+    (train_truth, train_hidden, train), (test_truth, test_hidden, test) = parts
+    return Holes(
+        train=train,
+        test=test,
+        train_truth=train_truth,
+        test_truth=test_truth,
+        train_hidden=train_hidden,
+        test_hidden=test_hidden,
+        scale=Scale.of(train),
+        seed=seed,
+    )
+
+
+def load_for(job: Job) -> LoadedTable:
+    """Load the table a job is about."""
+    if job.table is not None:
+        return load_table(job.table, target=job.target, categorical=job.categorical)
+    cell = job.cells[0]
+    quirks = tuple(quirk for quirk in cell.quirks if quirk not in MASK_QUIRKS)
+    return load_dataset(cell.dataset, data_dir=job.data_dir, quirks=quirks)
+
+
+def import_plugins(paths: tuple[str, ...]) -> None:
+    """Import Python files, which register what they define."""
+    for path in paths:
+        name = f"macfm_plugin_{Path(path).stem}"
+        if name in sys.modules:
+            continue
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None or not Path(path).is_file():
+            raise FileNotFoundError(f"no Python file {path} to take a plugin from")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+
+
+def run_job(job: Job) -> Iterator[dict[str, Any]]:
+    """Run the cells of a job, one fit for all, and yield a record for each."""
+    try:
+        import_plugins(job.plugins)
+        holes = make_holes(load_for(job), job.cells[0])
+    except Exception as error:
+        for cell in job.cells:
+            yield blank_record(cell, job) | {"status": "failed", "error": _line(error)}
+        return
+    fitted: Method | None = None
+    fit_seconds = 0.0
+    for cell in job.cells:
+        record = blank_record(cell, job) | _about(holes)
+        record["seeds"]["mask"] = list(holes.seed)
+        try:
+            method = make_method(
+                cell.method,
+                seed=job.seed,
+                device=job.device,
+                n_threads=job.n_threads,
+                **cell.settings,
+            )
+            if fitted is None:
+                began = time.perf_counter()
+                method.fit(holes.train.copy())
+                fit_seconds = time.perf_counter() - began
+                fitted, shared = method, None
+            else:
+                method.adopt(fitted)
+                shared = fitted.name
+            record |= _score(method, holes, job.n_draws)
+            record["seconds"]["fit"] = fit_seconds
+            record["fit_shared_with"] = shared
+            record["settings"] = method.resolved()
+            record["machine"] = machine(job, method)
+            record["status"] = "ok"
+        except Exception as error:
+            traceback.print_exc()
+            record |= {"status": "failed", "error": _line(error)}
+        record |= _memory()
+        yield record
+
+
+def blank_record(cell: Cell, job: Job) -> dict[str, Any]:
+    """Return the record of a cell before anything has come of it."""
+    method = make_method(cell.method, **cell.settings)
+    return {
+        "format": FORMAT,
+        **cell.to_json(),
+        "label": cell.label,
+        "status": "failed",
+        "error": None,
+        "inductive": method.inductive,
+        "learned": method.learned,
+        "seeds": {"split": SPLIT_SEED, "mask": None, "method": job.seed},
+        "scores": None,
+        "seconds": None,
+        "peak_memory_mb": None,
+        "peak_gpu_mb": None,
+        "network_evaluations_per_row": None,
+        "fit_shared_with": None,
+        "machine": machine(job, None),
+        "versions": versions(method),
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def machine(job: Job, method: Method | None) -> dict[str, Any]:
+    """Return what the machine is, and how much of it a job has."""
+    torch = sys.modules.get("torch")
+    networked = method is not None and method.network_evaluations_per_row() is not None
+    gpu = networked and job.device != "cpu" and torch and torch.cuda.is_available()
+    cpu, n_cores = _cpu(), os.cpu_count() or 1
+    identity = f"{platform.system()}|{platform.machine()}|{cpu}|{n_cores}"
+    return {
+        "device": torch.cuda.get_device_name() if gpu else "cpu",
+        "cpu": cpu,
+        "n_cores": n_cores,
+        "n_threads": job.n_threads,
+        "jobs": job.n_jobs,
+        "id": hashlib.sha256(identity.encode()).hexdigest()[:12],
+    }
+
+
+def versions(method: Method) -> dict[str, str]:
+    """Return the versions of what a method runs on."""
+    found = {"python": platform.python_version()}
+    names = [_distribution(requirement) for requirement in method.requires]
+    for name in (*DISTRIBUTIONS, *names):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    if "macfm" not in found:  # run from its source, not installed
+        from macfm import __version__
+
+        found["macfm"] = __version__
+    return found
+
+
+def _score(method: Method, holes: Holes, n_draws: int) -> dict[str, Any]:
+    """Impute both parts, check what came back, and score it."""
+    parts = {
+        "in": (holes.train, holes.train_truth, holes.train_hidden),
+        "out": (holes.test, holes.test_truth, holes.test_hidden),
+    }
+    seconds: dict[str, float | None] = {"fit": None, "draw": None}
+    scores: dict[str, dict[str, Any]] = {}
+    for name, (table, truth, hidden) in parts.items():
+        began = time.perf_counter()
+        filled = method.impute(table.copy())
+        seconds[f"impute_{name}"] = time.perf_counter() - began
+        _check_completed(filled, table)
+        check_learned(method, holes.train, filled, table)
+        scores[name] = point_scores(filled, truth, hidden, holes.scale)
+        scores[name] |= dict.fromkeys(("log_loss", "crps", "coverage_90", "energy"))
+    table, truth, hidden = parts["out"]
+    probabilities = method.probabilities(table.copy())
+    if probabilities:
+        scores["out"]["log_loss"] = log_loss(probabilities, truth, hidden)
+    if method.draws:
+        began = time.perf_counter()
+        draws = method.draw(table.copy(), n_draws)
+        seconds["draw"] = time.perf_counter() - began
+        for draw in draws:
+            _check_completed(draw, table)
+        scores["out"] |= draw_scores(draws, truth, hidden, holes.scale)
+    return {
+        "scores": scores,
+        "seconds": seconds,
+        "n_draws": n_draws if method.draws else None,
+        "network_evaluations_per_row": method.network_evaluations_per_row(),
+    }
+
+
+def _check_completed(filled: pd.DataFrame, table: pd.DataFrame) -> None:
+    """Refuse a table that lost its shape, an observed cell, or kept a hole."""
+    if list(filled.columns) != list(table.columns) or len(filled) != len(table):
+        raise ValueError("the completed table has other rows or columns")
+    for name in table:
+        observed = table[name].notna().to_numpy()
+        same = filled[name].to_numpy()[observed] == table[name].to_numpy()[observed]
+        if not np.all(same):
+            raise ValueError(f"observed cells of column {name!r} were changed")
+        if filled[name].isna().any():
+            raise ValueError(f"column {name!r} still has missing cells")
+
+
+def _about(holes: Holes) -> dict[str, Any]:
+    """What a record says of its table and its masks."""
+    rates = {}
+    for part in ("train", "test"):
+        truth, hidden = (
+            getattr(holes, f"{part}_truth"),
+            getattr(holes, f"{part}_hidden"),
+        )
+        overall, columns = realised_rate(truth, hidden)
+        names = map(str, truth.columns)
+        rates[part] = {
+            "overall": overall,
+            "columns": dict(zip(names, columns.tolist(), strict=True)),
+        }
+    n_numeric = sum(pd.api.types.is_float_dtype(dtype) for dtype in holes.train.dtypes)
+    return {
+        "n_train": len(holes.train),
+        "n_test": len(holes.test),
+        "n_numeric": n_numeric,
+        "n_categorical": holes.train.shape[1] - n_numeric,
+        "realised_rate": rates,
+    }
+
+
+def _memory() -> dict[str, float | None]:
+    """The most memory this process has held."""
+    memory: dict[str, float | None] = {"peak_memory_mb": None, "peak_gpu_mb": None}
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return memory
+    unit = 1e6 if sys.platform == "darwin" else 1e3
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    memory["peak_memory_mb"] = peak / unit
+    torch = sys.modules.get("torch")
+    if torch and torch.cuda.is_available() and torch.cuda.is_initialized():
+        memory["peak_gpu_mb"] = torch.cuda.max_memory_allocated() / 1e6
+    return memory
+
+
+def _cpu() -> str:
+    """Name of the processor."""
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def _distribution(requirement: str) -> str:
+    """The name in a requirement string."""
+    from packaging.requirements import Requirement
+
+    return Requirement(requirement).name
+
+
+def _line(error: BaseException) -> str:
+    """An error as one line, without places on the machine."""
+    text = " ".join(str(error).split()) or "no message"
+    text = text.replace(str(Path.home()), "~")
+    return f"{type(error).__name__}: {text}"[:500]
+
+
+def main() -> None:
+    """Run the job on standard input; records go to standard output, nothing else."""
+    records = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a method prints does not mix with the records
+    job = Job.from_json(sys.stdin.read())
+    for record in run_job(job):
+        records.write(record_line(record))
+        records.flush()
+
+
+if __name__ == "__main__":
+    main()

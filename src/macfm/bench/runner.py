@@ -1,0 +1,262 @@
+"""Runs a spec: every cell in a process of its own, every outcome a record."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from macfm.bench.cell import Job, blank_record, import_plugins
+from macfm.bench.methods import METHODS, Method, make_method
+from macfm.bench.records import append_record, latest, read_records, record_key
+from macfm.bench.spec import Cell, Spec
+
+__all__ = ["Plan", "find_peers", "interpreter_for", "make_plan"]
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is left to run of a spec, and where the records go."""
+
+    #: Jobs in the order of the spec.
+    jobs: tuple[Job, ...]
+    #: Seconds for one cell.
+    time_limit: float
+    #: File of the records.
+    output: Path
+    #: Folder with the environments of `make peers`.
+    peers: Path
+    #: Cells that have a record already.
+    n_done: int = 0
+    #: Jobs at a time.
+    n_jobs: int = 1
+    _running: set[subprocess.Popen] = field(default_factory=set, repr=False)
+
+    @property
+    def n_cells(self) -> int:
+        """Cells left to run."""
+        return sum(len(job.cells) for job in self.jobs)
+
+    def run(self) -> Iterator[dict[str, Any]]:
+        """Run what is left; each record is written, then yielded.
+
+        Stopping the iteration, by an exception or Ctrl-C, ends the processes that run.
+        What they had not finished has no record and is run again next time.
+        """
+        self.output.parent.mkdir(parents=True, exist_ok=True)
+        pool = ThreadPoolExecutor(self.n_jobs)
+        try:
+            futures = [pool.submit(self._run_job, job) for job in self.jobs]
+            for future in as_completed(futures):
+                for record in future.result():
+                    append_record(self.output, record)
+                    yield record
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(self._running):
+                _kill(process)
+
+    def _run_job(self, job: Job) -> list[dict[str, Any]]:
+        """Run one job in a process, and account for each of its cells."""
+        method = METHODS[job.cells[0].method]
+        python = interpreter_for(method, self.peers)
+        if python is None:
+            return [_unavailable(cell, job, method) for cell in job.cells]
+        limit = self.time_limit * len(job.cells)
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+            process = subprocess.Popen(
+                [str(python), "-m", "macfm.bench.cell"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                encoding="utf-8",
+                start_new_session=True,
+                env=_environment(job.n_threads),
+            )
+            self._running.add(process)
+            try:
+                text, _ = process.communicate(job.to_json(), timeout=limit)
+                outcome = {"status": "failed"}
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                text, _ = process.communicate()
+                reason = f"stopped after {limit:.0f} s"
+                outcome = {"status": "timeout", "error": reason}
+            finally:
+                self._running.discard(process)
+            log.seek(0)
+            last = [line.strip() for line in log.read().splitlines() if line.strip()]
+        records = [json.loads(line) for line in text.splitlines()]
+        if "error" not in outcome:
+            said = f": {last[-1][:300]}" if last else ""
+            outcome["error"] = f"the process ended with {process.returncode}{said}"
+        for cell in job.cells[len(records) :]:
+            records.append(blank_record(cell, job) | outcome)
+        return records
+
+
+def make_plan(
+    spec: Spec,
+    output: str | Path,
+    *,
+    n_jobs: int = 1,
+    n_threads: int | None = None,
+    device: str = "auto",
+    seed: int = 0,
+    data_dir: str | None = None,
+    table: str | None = None,
+    target: str | None = None,
+    categorical: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+    peers: str | Path | None = None,
+    retry: bool = False,
+) -> Plan:
+    """Work out what is left to run of a spec.
+
+    Parameters
+    ----------
+    spec : Spec
+        The run.
+    output : path
+        File of the records; cells with a record there are not run again.
+    n_jobs : int, default=1
+        Processes at a time.
+    n_threads : int, default=None
+        Threads of each; None shares the cores among the jobs.
+    device : str, default="auto"
+        Where networks run: "auto", "cpu", "cuda".
+    seed : int, default=0
+        Seed of the methods.
+    data_dir : str, default=None
+        Folder with the datasets; None for the usual order.
+    table : str, default=None
+        A user's own file; the spec's only dataset is then its name.
+    target : str, default=None
+        Column of that file to leave out of the features.
+    categorical : sequence of str, default=()
+        Numeric columns of that file to treat as categories.
+    plugins : sequence of str, default=()
+        Python files that register methods or datasets.
+    peers : path, default=None
+        Folder with the environments of `make peers`; None takes MACFM_PEERS or .peers.
+    retry : bool, default=False
+        Run again the cells whose record says that they failed.
+
+    Returns
+    -------
+    plan : Plan
+        The jobs, ready to run.
+    """
+    import_plugins(tuple(plugins))
+    output = Path(output)
+    done = set()
+    if output.exists():
+        records = latest(read_records(output))
+        done = {record_key(r) for r in records if not (retry and r["status"] != "ok")}
+    cells = list({cell.key: cell for cell in spec.cells()}.values())
+    pending = [cell for cell in cells if cell.key not in done]
+    if n_threads is None:
+        n_threads = max(1, (os.cpu_count() or 1) // n_jobs)
+    common = Job(
+        cells=(),
+        n_draws=spec.n_draws,
+        seed=seed,
+        device=device,
+        n_threads=n_threads,
+        n_jobs=n_jobs,
+        data_dir=data_dir,
+        table=table,
+        target=target,
+        categorical=tuple(categorical),
+        plugins=tuple(str(Path(path).resolve()) for path in plugins),
+    )
+    groups: dict[Any, list[Cell]] = {}
+    for cell in pending:
+        groups.setdefault(_group(cell), []).append(cell)
+    return Plan(
+        jobs=tuple(replace(common, cells=tuple(group)) for group in groups.values()),
+        time_limit=spec.time_limit,
+        output=output,
+        peers=find_peers(peers),
+        n_done=len(cells) - len(pending),
+        n_jobs=n_jobs,
+    )
+
+
+def find_peers(folder: str | Path | None) -> Path:
+    """Return the folder with the peers' environments: given, MACFM_PEERS or .peers."""
+    return Path(folder or os.environ.get("MACFM_PEERS", ".peers"))
+
+
+def interpreter_for(method: type[Method], peers: Path) -> Path | None:
+    """Return the Python that has what a method requires, or None.
+
+    The present one if it will do, else that of the method's environment in `peers`.
+    """
+    if all(_satisfied(requirement) for requirement in method.requires):
+        return Path(sys.executable)
+    if method.environment is not None:
+        folder = peers.resolve() / method.environment
+        for place in ("bin/python", "Scripts/python.exe"):
+            if (folder / place).exists():
+                return folder / place
+    return None
+
+
+def _satisfied(requirement: str) -> bool:
+    """Whether the present environment has a distribution that will do."""
+    from packaging.requirements import Requirement
+
+    wanted = Requirement(requirement)
+    try:
+        version = metadata.version(wanted.name)
+    except metadata.PackageNotFoundError:
+        return False
+    return wanted.specifier.contains(version, prereleases=True)
+
+
+def _group(cell: Cell) -> Any:
+    """What cells must share to be run on one fit."""
+    key = make_method(cell.method, **cell.settings).fit_key()
+    return (*cell.place, cell.label if key is None else key)
+
+
+def _unavailable(cell: Cell, job: Job, method: type[Method]) -> dict[str, Any]:
+    """The record of a cell whose method is not installed."""
+    needed = ", ".join(method.requires)
+    error = f"needs {needed}; `make peers` builds an environment that has them"
+    return blank_record(cell, job) | {"status": "unavailable", "error": error}
+
+
+def _environment(n_threads: int) -> dict[str, str]:
+    """The variables of a job's process."""
+    threads = dict.fromkeys(THREAD_VARIABLES, str(n_threads))
+    return dict(os.environ) | threads | {"PYTHONHASHSEED": "0"}
+
+
+def _kill(process: subprocess.Popen) -> None:
+    """End a process and those it started."""
+    try:
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    except ProcessLookupError:
+        pass

@@ -1,0 +1,104 @@
+"""Our own three forms: one fit for several, and numbers for the record."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from macfm.bench.methods import make_method
+
+SMALL = {
+    "max_steps": 20,
+    "evaluate_every": 10,
+    "d_model": 16,
+    "n_blocks": 1,
+    "batch_size": 64,
+}
+
+
+def table(n=150, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 1)) + 0.5 * rng.normal(size=(n, 3))
+    frame = pd.DataFrame(x, columns=list("abc"))
+    frame["d"] = pd.Series(np.where(x[:, 0] > 0, "up", "down"), dtype=str)
+    return frame.mask(rng.random(frame.shape) < 0.3)
+
+
+TRAIN = table()
+
+
+def form(name, **settings):
+    return make_method(name, seed=3, **(SMALL | settings))
+
+
+def test_forms_share_a_fit_if_they_train_the_same():
+    assert form("macfm").fit_key() == form("macfm-mean").fit_key()
+    assert form("macfm").fit_key() == form("macfm", n_trials=7, grid="beta").fit_key()
+    assert form("macfm").fit_key() != form("macfm-paper").fit_key()
+    assert form("macfm").fit_key() != form("macfm", d_model=17).fit_key()
+    assert form("macfm").fit_key() != make_method("macfm", seed=4, **SMALL).fit_key()
+
+
+@pytest.mark.parametrize(
+    "read_out",
+    [
+        {"method": "sample", "aggregate": "mean", "n_trials": 3},
+        {"method": "sample", "solver": "euler", "n_steps": 2},
+        {"method": "sample", "grid": "beta", "grid_beta": 3.0},
+        {"method": "mean", "transform_batch_size": 64},
+    ],
+)
+def test_an_adopted_fit_is_as_good_as_ones_own(read_out):
+    other = form("macfm").fit(TRAIN)
+    before = other.impute(TRAIN)
+    own = form("macfm-mean", **read_out).fit(TRAIN)
+    adopting = form("macfm-mean", **read_out)
+    adopting.adopt(other)
+    pd.testing.assert_frame_equal(
+        own.impute(TRAIN), adopting.impute(TRAIN), check_exact=True
+    )
+    assert own.resolved() == adopting.resolved()
+    pd.testing.assert_frame_equal(other.impute(TRAIN), before, check_exact=True)
+
+
+def test_a_fit_trained_otherwise_is_not_adopted():
+    with pytest.raises(ValueError, match="macfm-paper cannot adopt the fit of macfm"):
+        form("macfm-paper").adopt(form("macfm").fit(TRAIN))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "count"),
+    [
+        ("macfm-mean", {"n_networks": 2}, 2),
+        ("macfm", {"n_trials": 4, "n_steps": 3, "n_networks": 2}, 4 * 3 * 2 * 2),
+        ("macfm", {"n_trials": 4, "n_steps": 3, "solver": "euler"}, 4 * 3),
+        ("macfm-paper", {}, 50 * 10 * 2),
+    ],
+)
+def test_evaluations_are_those_the_network_sees(name, settings, count):
+    method = form(name, **settings).fit(TRAIN)
+    assert method.network_evaluations_per_row() == count
+    seen = []
+    network = method.imputer_.network_
+    members = getattr(network, "members", [network])
+    imputer, rows = method.imputer_, TRAIN[TRAIN.isna().any(axis=1)].head(64)
+
+    def count_rows(module, inputs, output):
+        seen.append(len(inputs[0]))
+
+    for member in members:
+        # The imputer copies the network to read it, and its hooks with it.
+        member.register_forward_hook(count_rows)
+    imputer.transform(rows)
+    assert sum(seen) == count * 64
+
+
+def test_the_record_shows_every_number_in_force():
+    resolved = form("macfm-paper", n_trials=5).fit(TRAIN).resolved()
+    assert resolved["n_trials"] == 5
+    assert resolved["d_model"] == 16
+    assert resolved["solver"] == "heun"
+    assert resolved["preset"] == "paper"
+    assert all(value is not None for k, value in resolved.items() if k != "max_seconds")
+    json.dumps(resolved)

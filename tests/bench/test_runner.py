@@ -1,0 +1,316 @@
+"""Runs: resumable, every outcome a record, no leak between truth and method."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from macfm.bench import methods
+from macfm.bench.cell import Job, make_holes, run_job
+from macfm.bench.datasets import load_table
+from macfm.bench.records import read_records
+from macfm.bench.runner import interpreter_for, make_plan
+from macfm.bench.spec import Cell, Spec
+
+PLUGIN = '''
+import os, sys, time
+import numpy as np
+from macfm.bench.methods import METHODS, Method, register_method
+
+
+class Toy(Method):
+    """Fills with the first observed value of each column."""
+
+    name, title, about = "toy", "Toy", "A test."
+    defaults = {"mood": "good"}
+
+    def fit(self, train):
+        print("noise on standard output")
+        if self.settings["mood"] == "bad":
+            raise ValueError("column 'x' is not to my taste")
+        if self.settings["mood"] == "dead":
+            os._exit(9)
+        if self.settings["mood"] == "slow":
+            time.sleep(60)
+        self.first = {c: train[c].dropna().iloc[0] for c in train}
+        return self
+
+    def impute(self, table):
+        filled = table.copy()
+        for c in table:
+            filled[c] = table[c].fillna(self.first[c])
+        if self.settings["mood"] == "careless":
+            filled.iloc[:, 0] = 0.0
+        if self.settings["mood"] == "lazy":
+            return table
+        return filled
+
+
+class Absent(Toy):
+    name, title, about = "absent", "Absent", "A test."
+    requires = ("no-such-distribution>=1",)
+    environment = "nowhere"
+
+
+class Averages(Toy):
+    """Claims to learn and fills with means."""
+
+    name, title, about = "averages", "Averages", "A test."
+
+    def impute(self, table):
+        filled = table.copy()
+        for c in table:
+            if table[c].dtype == float:
+                filled[c] = table[c].fillna(self.means[c])
+            else:
+                filled[c] = table[c].fillna(self.first[c])
+        return filled
+
+    def fit(self, train):
+        self.means = train.mean(numeric_only=True)
+        return super().fit(train)
+
+
+for method in (Toy, Absent, Averages):
+    if method.name not in METHODS:
+        register_method(method)
+'''
+
+
+@pytest.fixture
+def table(tmp_path) -> Path:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 3)) @ rng.normal(size=(3, 3))
+    frame = pd.DataFrame(x, columns=["x", "y", "z"])
+    frame["kind"] = np.where(frame["x"] > 0, "up", "down")
+    frame.loc[::10, "y"] = np.nan
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    return tmp_path / "mine.csv"
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    path = tmp_path / "toy.py"
+    path.write_text(PLUGIN)
+    before = dict(methods.METHODS)
+    yield str(path)
+    methods.METHODS.clear()
+    methods.METHODS.update(before)
+    sys.modules.pop("macfm_plugin_toy", None)
+
+
+@pytest.fixture
+def plan(table, plugin, tmp_path):
+    def make(spec: Spec, **options):
+        return make_plan(
+            spec,
+            tmp_path / "out" / "records.jsonl",
+            table=str(table),
+            plugins=[plugin],
+            n_threads=1,
+            peers=tmp_path,
+            **options,
+        )
+
+    return make
+
+
+SPEC = Spec(datasets=("mine",), methods=("mean", "toy"), mechanisms=("mcar",), masks=1)
+
+
+def test_every_cell_has_a_record_with_all_that_it_must_tell(plan):
+    records = list(plan(SPEC).run())
+    assert [r["label"] for r in records] == ["mean", "toy"]
+    for record in records:
+        assert record["status"] == "ok", record["error"]
+        assert record["n_train"] == 84
+        assert record["n_test"] == 36
+        assert (record["n_numeric"], record["n_categorical"]) == (3, 1)
+        assert record["seeds"]["split"] == 1234
+        assert len(record["seeds"]["mask"]) == 2
+        assert 0.2 < record["realised_rate"]["train"]["overall"] < 0.4
+        assert set(record["realised_rate"]["test"]["columns"]) == {
+            "x",
+            "y",
+            "z",
+            "kind",
+        }
+        for part in ("in", "out"):
+            assert record["scores"][part]["mae"] > 0
+            assert 0 < record["scores"][part]["accuracy"] <= 1
+        assert record["seconds"]["fit"] >= 0
+        assert record["seconds"]["impute_out"] > 0
+        assert record["peak_memory_mb"] > 10
+        assert record["machine"]["n_threads"] == 1
+        assert record["versions"]["numpy"] == np.__version__
+    assert records[1]["settings"] == {"mood": "good"}
+
+
+def test_finished_cells_are_not_run_again_and_new_ones_are(plan):
+    list(plan(SPEC).run())
+    again = plan(SPEC)
+    assert (again.n_cells, again.n_done) == (0, 2)
+    assert list(again.run()) == []
+    wider = plan(replace(SPEC, masks=2))
+    assert (wider.n_cells, wider.n_done) == (2, 2)
+    assert {record["mask"] for record in wider.run()} == {1}
+
+
+@pytest.mark.parametrize(
+    ("mood", "status", "error"),
+    [
+        ("bad", "failed", "ValueError: column 'x' is not to my taste"),
+        ("dead", "failed", "the process ended with 9"),
+        ("careless", "failed", "observed cells of column 'x' were changed"),
+        ("lazy", "failed", "column 'x' still has missing cells"),
+        ("slow", "timeout", "stopped after 3 s"),
+    ],
+)
+def test_what_goes_wrong_is_a_record_with_its_reason(plan, mood, status, error):
+    spec = replace(SPEC, methods=("toy",), settings={"toy": {"mood": mood}})
+    limit = 3 if mood == "slow" else 60
+    (record,) = plan(replace(spec, time_limit=limit)).run()
+    assert record["status"] == status
+    assert error in record["error"]
+    assert record["scores"] is None
+    assert plan(spec).n_cells == 0
+    assert plan(spec, retry=True).n_cells == 1
+
+
+def test_a_method_whose_packages_are_missing_says_how_to_get_them(plan):
+    (record,) = plan(replace(SPEC, methods=("absent",))).run()
+    assert record["status"] == "unavailable"
+    assert "no-such-distribution>=1" in record["error"]
+    assert "make peers" in record["error"]
+
+
+def test_a_learned_method_that_fills_with_means_is_found_out(plan):
+    (record,) = plan(replace(SPEC, methods=("averages",))).run()
+    assert record["status"] == "failed"
+    assert "with the mean of their column: it did not learn" in record["error"]
+
+
+def test_a_peer_runs_in_its_own_environment_if_there_is_one(plugin, plan, tmp_path):
+    plan(replace(SPEC, methods=("absent",)))  # imports the plugin
+    absent = methods.METHODS["absent"]
+    assert interpreter_for(absent, tmp_path) is None
+    python = tmp_path / "nowhere" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    assert interpreter_for(absent, tmp_path) == python
+    assert interpreter_for(methods.METHODS["mean"], tmp_path) == Path(sys.executable)
+
+
+def test_read_outs_of_one_model_share_its_fit(table):
+    settings = {"max_steps": 5}
+    cells = tuple(
+        Cell("mine", (), "mcar", 0.3, 0, name, settings)
+        for name in ("macfm", "macfm-mean")
+    )
+    job = Job(cells, device="cpu", table=str(table), n_draws=2)
+    spec = replace(
+        SPEC,
+        methods=("macfm", "macfm-mean", "macfm-paper"),
+        settings={"macfm": settings, "macfm-mean": settings},
+    )
+    jobs = make_plan(spec, "unused.jsonl", table=str(table)).jobs
+    assert [len(j.cells) for j in jobs] == [2, 1]
+    first, second = run_job(job)
+    assert first["status"] == second["status"] == "ok", first["error"]
+    assert first["fit_shared_with"] is None
+    assert second["fit_shared_with"] == "macfm"
+    assert first["seconds"]["fit"] == second["seconds"]["fit"]
+    assert first["scores"]["out"]["mae"] != second["scores"]["out"]["mae"]
+    assert second["network_evaluations_per_row"] < first["network_evaluations_per_row"]
+
+
+def test_the_truth_under_a_mask_does_not_reach_a_method(table):
+    loaded = load_table(table)
+    cell = Cell("mine", (), "mcar", 0.3, 0, "mean")
+    holes = make_holes(loaded, cell)
+    for part in ("train", "test"):
+        seen, hidden = getattr(holes, part), getattr(holes, f"{part}_hidden")
+        truth = getattr(holes, f"{part}_truth")
+        assert seen.isna().to_numpy()[hidden.to_numpy()].all()
+        pd.testing.assert_frame_equal(seen, truth.mask(hidden))
+        really = truth.isna().to_numpy()
+        assert not hidden.to_numpy()[really].any()
+    # Train and test rows together are the table, each row once.
+    both = pd.concat([holes.train_truth, holes.test_truth])
+    columns = list(loaded.frame)
+    assert (both.sort_values(columns).reset_index(drop=True)).equals(
+        loaded.frame.sort_values(columns).reset_index(drop=True)
+    )
+
+
+def test_masks_differ_between_parts_numbers_and_mechanisms(table):
+    loaded = load_table(table)
+    cell = Cell("mine", (), "mcar", 0.3, 0, "mean")
+    first = make_holes(loaded, cell)
+    again = make_holes(loaded, cell)
+    assert first.train_hidden.equals(again.train_hidden)
+    assert first.seed == again.seed
+    other = make_holes(loaded, replace(cell, mask=1))
+    assert not first.train_hidden.equals(other.train_hidden)
+    rows = len(first.test_hidden)
+    assert not first.train_hidden[:rows].equals(first.test_hidden)
+
+
+def test_an_unknown_setting_or_method_is_refused_before_anything_runs(plan):
+    with pytest.raises(ValueError, match="toy has no setting 'temper'"):
+        plan(replace(SPEC, settings={"toy": {"temper": 1}}))
+    with pytest.raises(ValueError, match="there is no method 'tyo'"):
+        plan(replace(SPEC, methods=("tyo",)))
+
+
+def test_a_dataset_that_cannot_be_loaded_fails_its_cells_only(plan, table):
+    missing = plan(SPEC)
+    table.unlink()
+    records = list(missing.run())
+    assert {record["status"] for record in records} == {"failed"}
+    assert "mine.csv" in records[0]["error"]
+
+
+def test_interrupting_ends_the_processes_and_keeps_what_is_done(
+    table, plugin, tmp_path
+):
+    output = tmp_path / "records.jsonl"
+    script = f"""
+from dataclasses import replace
+from macfm.bench.runner import make_plan
+from macfm.bench.spec import Spec
+spec = Spec(datasets=("mine",), methods=("mean", "toy"), mechanisms=("mcar",),
+            masks=1, settings={{"toy": {{"mood": "slow"}}}})
+for record in make_plan(spec, {str(output)!r}, table={str(table)!r},
+                        plugins=[{plugin!r}], n_threads=1).run():
+    print(record["label"], flush=True)
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout.readline().strip() == "mean"
+    time.sleep(1)
+    os.kill(process.pid, signal.SIGINT)
+    process.wait(timeout=20)
+    process.stdout.close()
+    assert process.returncode != 0
+    assert [record["label"] for record in read_records(output)] == ["mean"]
+
+
+def test_records_are_lines_of_json(plan):
+    work = plan(replace(SPEC, methods=("mean",)))
+    list(work.run())
+    (line,) = work.output.read_text().splitlines()
+    assert json.loads(line)["format"] == 1

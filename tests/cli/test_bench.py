@@ -1,0 +1,148 @@
+"""`macfm bench`: what a person types and what they get to read."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from macfm.cli._main import macfm
+
+SPEC = """
+datasets = ["iris"]
+mechanisms = ["mcar"]
+rates = [0.3]
+masks = 1
+methods = ["mean", "median"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SPEC)
+    return tmp_path
+
+
+def run(*words: str):
+    return CliRunner().invoke(macfm, ["bench", *words])
+
+
+def test_a_spec_is_run_ranked_and_recorded_beside_it(folder):
+    result = run("run", "small.toml", "--threads", "1")
+    assert result.exit_code == 0, result.output
+    lines = (folder / "small.jsonl").read_text().splitlines()
+    assert [json.loads(line)["label"] for line in lines] == ["mean", "median"]
+    assert "method" in result.stdout
+    assert "RMSE" in result.stdout
+    assert "records: small.jsonl" in result.stdout
+    again = run("run", "small.toml")
+    assert again.exit_code == 0
+    assert "2 cells have a record in small.jsonl already" in again.stderr
+
+
+def test_options_narrow_the_spec_and_quiet_is_quiet(folder):
+    options = ["--methods", "mean", "--rates", "0.5", "--mechanisms", "mar"]
+    result = run("run", "small.toml", *options, "-q", "-o", "x.jsonl")
+    assert result.exit_code == 0, result.output
+    assert result.output == ""
+    (record,) = map(json.loads, (folder / "x.jsonl").read_text().splitlines())
+    assert (record["method"], record["rate"]) == ("mean", 0.5)
+    assert record["mechanism"] == "mar"
+
+
+def test_a_run_needs_no_spec_if_the_options_say_it_all(folder):
+    options = ["--datasets", "iris", "--methods", "mean", "--masks", "1"]
+    result = run("run", *options, "--mechanisms", "mcar")
+    assert result.exit_code == 0, result.output
+    (line,) = (folder / "benchmark.jsonl").read_text().splitlines()
+    assert json.loads(line)["dataset"] == "iris"
+
+
+def test_a_table_of_ones_own_is_benchmarked_without_its_missing_cells(folder):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc"))
+    frame.loc[:19, "a"] = np.nan
+    frame["id"] = [f"p{k:03}" for k in range(60)]
+    frame.to_csv("mine.csv", index=False)
+    result = run("run", "--table", "mine.csv", "--methods", "mean", "--masks", "1")
+    assert result.exit_code == 0, result.output
+    assert "note: id: left out, 60 texts in 60 cells name the rows" in result.stderr
+    (record,) = map(
+        json.loads, (folder / "mine-benchmark.jsonl").read_text().splitlines()
+    )
+    assert record["dataset"] == "mine"
+    rates = record["realised_rate"]["train"]["columns"]
+    assert set(rates) == {"a", "b", "c"}
+
+
+def test_a_report_is_written(folder):
+    pytest.importorskip("matplotlib")
+    run("run", "small.toml", "--threads", "1")
+    result = run("report", "small.jsonl", "-o", "report", "--no-figures")
+    assert result.exit_code == 0, result.output
+    assert "open report/index.html" in result.output
+    assert "Mean" in (folder / "report" / "report.md").read_text()
+
+
+def test_the_methods_are_listed():
+    result = run("methods")
+    assert result.exit_code == 0
+    for name in ("mean", "missforest", "hyperimpute", "macfm-paper"):
+        assert name in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["run"], 2, "give a SPEC, --table FILE, or --datasets and --methods"),
+        (["run", "small.toml", "--table", "tiny.csv"], 2, "not both"),
+        (["run", "absent.toml"], 2, "absent.toml' does not exist"),
+        (["run", "small.toml", "--rates", "30"], 1, "rates must lie between 0 and 1"),
+        (
+            ["run", "small.toml", "--rates", "many"],
+            2,
+            "'many' is not a list of numbers",
+        ),
+        (["run", "small.toml", "--methods", "magic"], 1, "there is no method 'magic'"),
+        (["run", "small.toml", "--masks", "0"], 2, "0 is not in the range"),
+        (["run", "small.toml", "--target", "x"], 2, "go with --table"),
+        (["run", "broken.toml"], 1, "no key 'datsets'"),
+        (["run", "--table", "tiny.csv"], 1, "at least 20 rows"),
+        (["run", "--table", "tiny.csv", "--target", "z"], 1, "has no column 'z'"),
+        (["report", "absent.jsonl"], 2, "absent.jsonl' does not exist"),
+        (["report", "tiny.csv"], 1, "tiny.csv, line 1: not a record"),
+    ],
+)
+def test_mistakes_get_one_sentence(folder, words, code, message):
+    (folder / "broken.toml").write_text('datsets = ["iris"]')
+    (folder / "tiny.csv").write_text("a,b\n1,2\n3,4\n")
+    result = run(*words)
+    assert result.exit_code == code, result.output
+    assert message in result.output
+    assert "Traceback" not in result.output
+
+
+def test_every_command_has_help_with_an_example():
+    for words in (["run"], ["report"]):
+        result = run(*words, "--help")
+        assert result.exit_code == 0
+        assert f"macfm bench {words[0]} " in result.output
+        assert "Example" in result.output
+
+
+def test_help_does_not_import_torch():
+    code = (
+        "import sys; sys.argv = ['macfm', '--help']\n"
+        "try:\n    from macfm.cli import main; main()\n"
+        "except SystemExit:\n    pass\n"
+        "assert not {'torch', 'pandas', 'numpy'} & set(sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    assert "bench" in result.stdout
