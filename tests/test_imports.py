@@ -32,9 +32,10 @@ ALLOWED = {
     ),
     "macfm": ({"_imputer", "_model_file", "table", "flow"}, set()),
     "bench": (
-        {"macfm"},
+        {"macfm", "table"},
         {
-            *("numpy", "pandas", "scipy", "sklearn", "torch", "rich", "packaging"),
+            *("numpy", "pandas", "scipy", "sklearn", "joblib", "torch", "rich"),
+            "packaging",
             *("matplotlib", "jinja2", "markupsafe", "pyarrow", "openpyxl", "xlrd"),
             *("miceforest", "hyperimpute", "gcimpute"),
         },
@@ -42,6 +43,10 @@ ALLOWED = {
     "files": (set(), {"numpy", "pandas", "pyarrow", "openpyxl", "zstandard"}),
     "profile": ({"table"}, {"numpy", "pandas", "scipy"}),
     "plot": ({"table", "profile"}, {"numpy", "pandas", "matplotlib"}),
+    "report": (
+        {"macfm", "bench", "table", "profile", "plot"},
+        {"numpy", "pandas", "matplotlib", "jinja2", "markupsafe"},
+    ),
     "cli": (
         {"macfm", "bench", "files", "profile", "plot", "report"},
         {"click", "numpy", "pandas", "rich"},
