@@ -30,7 +30,10 @@ ALLOWED = {
         {"table", "_settings", "_engine", "_saved"},
         {"numpy", "pandas", "sklearn", "torch"},
     ),
-    "macfm": ({"_imputer", "_model_file", "table", "flow"}, set()),
+    "macfm": (
+        {"_imputer", "_model_file", "table", "flow", "plot", "profile"},
+        set(),
+    ),
     "bench": (
         {"macfm", "table"},
         {
@@ -45,7 +48,7 @@ ALLOWED = {
     "plot": ({"table", "profile"}, {"numpy", "pandas", "matplotlib"}),
     "report": (
         {"macfm", "bench", "table", "profile", "plot"},
-        {"numpy", "pandas", "matplotlib", "jinja2", "markupsafe"},
+        {"numpy", "pandas", "sklearn", "matplotlib", "jinja2", "markupsafe"},
     ),
     "cli": (
         {"macfm", "bench", "files", "profile", "plot", "report"},
