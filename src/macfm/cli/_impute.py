@@ -1,0 +1,136 @@
+"""`macfm impute`: fit and fill."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from macfm.cli import _model
+from macfm.cli._manners import Polite, Voice, counted
+from macfm.cli._options import (
+    data_argument,
+    method_option,
+    model_options,
+    reading_options,
+    talking_options,
+    writing_options,
+)
+from macfm.cli._tables import Source, check_targets, read_source, tell_notes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@click.command(cls=Polite)
+@data_argument
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    help="Completed table, - for standard output; with --draws a file or a folder.",
+)
+@click.option("--model", metavar="FILE", type=click.Path(), help="Save the model here.")
+@click.option(
+    "--report", metavar="FILE", type=click.Path(), help="Write an HTML report here."
+)
+@click.option(
+    "--draws",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Write N plausible tables: a folder with one file each, or one stacked file "
+    "with the columns .imp and .id.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
+@method_option
+@model_options
+@reading_options
+@writing_options
+@talking_options
+def impute(data: str, **options: Any) -> None:
+    """Fill the holes of a table.
+
+    DATA is a CSV, TSV, Parquet, Feather, JSON Lines or Excel file, plain or compressed
+    (.gz, .bz2, .xz, .zst), or - for standard input. Observed cells are written as they
+    were read, character by character.
+
+    \b
+    Examples:
+      macfm impute patients.csv -o completed.csv
+      macfm impute patients.csv -o completed.csv --id patient --bounds age=0:120
+      macfm impute patients.csv -o completed.csv --model patients.macfm
+      macfm impute patients.csv --draws 20 -o draws/
+      macfm impute patients.parquet -o completed.parquet --report report.html
+      zcat patients.csv.gz | macfm impute - -o - > completed.csv
+    """
+    voice = Voice(quiet=options["quiet"], verbose=options["verbose"])
+    output, n_draws = options["output"], options["draws"]
+    if n_draws is not None and options["method"] is not None:
+        raise click.UsageError(
+            "--draws gives plausible values, not a mean or median; leave out --method"
+        )
+    if output is None and not options["dry_run"]:
+        raise click.UsageError("where to? Give -o FILE, or -o - for standard output")
+    check_targets(
+        force=options["force"],
+        draws=n_draws is not None,
+        to=options["to"],
+        output=output,
+        model=options["model"],
+        report=options["report"],
+    )
+    source = read_source(data, options)
+    if options["dry_run"]:
+        from macfm.cli._dry_run import dry_run
+
+        dry_run(source, options, voice)
+        return
+    wanted = options["model"] or options["report"] or n_draws is not None
+    imputer = None
+    if source.n_missing or wanted:
+        imputer = _model.make_imputer(source, options)
+    voice.say(source.headline())
+    tell_notes(source, voice)
+    if imputer is None:
+        source.file.write(
+            source.frame, output, format=options["to"], force=options["force"]
+        )
+        voice.say("nothing to fill; the output is a copy")
+        return
+    fitted = _model.fit(imputer, source, voice)
+    voice.say(fitted.sentence())
+    filled = write_filled(source, imputer, source.frame, options, voice)
+    if options["model"]:
+        imputer.save(options["model"])
+        voice.say(f"{options['model']} written: the model; see macfm info")
+    if options["report"]:
+        from macfm.cli._report import write
+
+        write(
+            source, imputer, source.frame, options["report"], options, voice, **filled
+        )
+
+
+def write_filled(
+    source: Source,
+    imputer: Any,
+    frame: pd.DataFrame,
+    options: dict[str, Any],
+    voice: Voice,
+) -> dict[str, Any]:
+    """Fill the table and write it; return the ``completed`` one or the ``draws``."""
+    output, n_draws = options["output"], options["draws"]
+    how = {"format": options["to"], "force": options["force"]}
+    if n_draws is None:
+        completed = _model.complete(imputer, source, frame, options["method"])
+        source.file.write(completed, output, **how)
+        voice.say(_model.filled_sentence(source, completed))
+        if output != "-":
+            voice.say(f"{output} written")
+        return {"completed": completed}
+    draws = _model.draw(imputer, source, frame, n_draws)
+    source.file.write_draws(draws, output, **how)
+    voice.say(f"{_model.filled_sentence(source, draws[0])} in each table")
+    where = "standard output" if output == "-" else output
+    voice.say(f"{where} written: {counted(n_draws, 'completed table')}")
+    return {"draws": draws}

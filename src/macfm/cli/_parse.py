@@ -1,0 +1,230 @@
+"""What options mean, once the columns they speak of are known."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+_TIME = re.compile(r"(?:([0-9.]+)h)?(?:([0-9.]+)m(?:in)?)?(?:([0-9.]+)s?)?")
+
+
+def seconds(text: str) -> float:
+    """Read a length of time.
+
+    Examples
+    --------
+    >>> seconds("90"), seconds("5m"), seconds("1h30m")
+    (90.0, 300.0, 5400.0)
+    """
+    found = _TIME.fullmatch(text.strip().lower().replace(" ", ""))
+    try:
+        parts = [float(part) if part else 0.0 for part in found.groups()]
+        total = parts[0] * 3600 + parts[1] * 60 + parts[2]
+    except (AttributeError, ValueError):
+        total = 0.0
+    if not total > 0:
+        raise ValueError(f"{text!r} is not a length of time such as 90s, 5m or 1h30m")
+    return total
+
+
+def names(option: str, given: Iterable[str], columns: Collection[str]) -> list[str]:
+    """Return the columns an option names, separated by commas or given repeatedly.
+
+    A name that holds a comma itself is recognised.
+    """
+    found: list[str] = []
+    for text in given:
+        parts = [text] if text in columns else text.split(",")
+        for part in parts:
+            name = part if part in columns else part.strip()
+            if name:
+                found.append(known(option, name, columns))
+    return list(dict.fromkeys(found))
+
+
+def known(option: str, name: str, columns: Collection[str]) -> str:
+    """Return a name that is a column's, or say which ones are like it."""
+    if name in columns:
+        return name
+    close = get_close_matches(name, columns, n=3)
+    folded = [c for c in columns if c.lower() == name.lower()]
+    like = ", ".join(map(repr, dict.fromkeys([*folded, *close])))
+    hint = f"did you mean {like}?" if like else f"columns are {_few(columns)}"
+    raise click.UsageError(f"{option}: there is no column {name!r}; {hint}")
+
+
+def _few(columns: Collection[str]) -> str:
+    shown = [repr(name) for name in list(columns)[:12]]
+    more = len(columns) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _assigned(option: str, text: str, columns: Collection[str]) -> tuple[str, str]:
+    """Split ``column=value``; a column's name may hold an equals sign itself."""
+    places = [match.start() for match in re.finditer("=", text)]
+    for place in reversed(places):
+        if text[:place] in columns:
+            return text[:place], text[place + 1 :]
+    if not places:
+        raise click.UsageError(f"{option}: expected COLUMN=..., got {text!r}")
+    name = text[: places[0]].strip()
+    return known(option, name, columns), text[places[0] + 1 :]
+
+
+def ordinals(given: Iterable[str], kinds: Mapping[str, str]) -> dict[str, list[Any]]:
+    """Read ``stage=I<II<III``; levels are of the kind of their column.
+
+    Examples
+    --------
+    >>> ordinals(["class=1<2<3"], {"class": "integer"})
+    {'class': [1, 2, 3]}
+    """
+    found = {}
+    for text in given:
+        name, levels = _assigned("--ordinal", text, kinds)
+        parts = [level.strip() for level in levels.split("<")]
+        if len(parts) < 2 or not all(parts):
+            raise click.UsageError(
+                f"--ordinal: expected levels from low to high such as "
+                f"'{name}=low<middle<high', got {text!r}"
+            )
+        found[name] = [_value("--ordinal", name, p, kinds[name]) for p in parts]
+    return found
+
+
+def bounds(given: Iterable[str], kinds: Mapping[str, str]) -> Any:
+    """Read ``age=0:120,weight=0:``, or ``observed`` for all columns.
+
+    Examples
+    --------
+    >>> bounds(["age=0:120,day=2020-01-01.."], {"age": "integer", "day": "date"})
+    {'age': (0, 120), 'day': ('2020-01-01', None)}
+    >>> bounds(["observed"], {})
+    'observed'
+    """
+    found: dict[str, Any] = {}
+    for text in given:
+        if text.strip() == "observed" and "observed" not in kinds:
+            return "observed"
+        for part in _assignments(text, kinds):
+            name, ends = _assigned("--bounds", part, kinds)
+            if ends.strip() == "observed":
+                found[name] = "observed"
+                continue
+            low, gap, high = ends.partition(".." if ".." in ends else ":")
+            if not gap:
+                raise click.UsageError(
+                    f"--bounds: expected LOW:HIGH such as '{name}=0:120', "
+                    f"'{name}=0:' or '{name}=observed', got {part!r}"
+                )
+            found[name] = tuple(
+                _value("--bounds", name, end.strip(), kinds[name])
+                if end.strip()
+                else None
+                for end in (low, high)
+            )
+    return found or None
+
+
+def _assignments(text: str, columns: Collection[str]) -> list[str]:
+    """Split at the commas that stand between assignments."""
+    if any(text.startswith(f"{name}=") for name in columns if "," in name):
+        return [text]
+    parts: list[str] = []
+    for part in text.split(","):
+        if "=" in part or not parts:
+            parts.append(part)
+        else:
+            parts[-1] += f",{part}"
+    return parts
+
+
+def _value(option: str, name: str, text: str, kind: str) -> Any:
+    """Read a value of a column's kind."""
+    try:
+        if kind == "integer":
+            return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+        if kind == "float":
+            return float(text)
+    except ValueError:
+        raise click.UsageError(
+            f"{option}: {text!r} is not a number, but column {name!r} holds numbers"
+        ) from None
+    if kind == "boolean":
+        if text.lower() not in ("true", "false"):
+            raise click.UsageError(
+                f"{option}: {text!r} is neither true nor false, but column {name!r} is"
+            )
+        return text.lower() == "true"
+    return text
+
+
+def settings(given: Iterable[str], allowed: Collection[str]) -> dict[str, Any]:
+    """Read ``max_steps=500``, parameters of the imputer by their Python names.
+
+    Examples
+    --------
+    >>> settings(["max_steps=500", "schedule=cosine"], ["max_steps", "schedule"])
+    {'max_steps': 500, 'schedule': 'cosine'}
+    """
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals:
+            raise click.UsageError(f"--set: expected NAME=VALUE, got {text!r}")
+        if name not in allowed:
+            close = get_close_matches(name, allowed, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            raise click.UsageError(
+                f"--set: there is no parameter {name!r}; {hint}"
+                f"Parameters are {', '.join(sorted(allowed))}"
+            )
+        found[name] = _literal(value.strip())
+    return found
+
+
+def _literal(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def marks(
+    given: Iterable[str], usual: Collection[str]
+) -> list[str] | dict[str, list[str]] | None:
+    """Read ``-999,none`` for all columns or ``age=-999`` for one.
+
+    Parameters
+    ----------
+    given : iterable of str
+        What was given.
+    usual : collection of str
+        Marks that hold beside those given.
+    """
+    given = list(given)
+    by_column = [text for text in given if "=" in text]
+    if not given:
+        return None
+    if not by_column:
+        own = [mark for text in given for mark in text.split(",")]
+        return [*usual, *own]
+    if len(by_column) < len(given):
+        raise click.UsageError(
+            "--na-values: give marks for all columns (-999,none) or for named columns "
+            "(age=-999), not both"
+        )
+    found: dict[str, list[str]] = {}
+    for text in by_column:
+        name, _, own = text.partition("=")
+        found.setdefault(name.strip(), list(usual)).extend(own.split(","))
+    return found

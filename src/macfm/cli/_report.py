@@ -1,0 +1,107 @@
+"""`macfm report`: a page about what was missing and what was filled."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from macfm.cli import _model
+from macfm.cli._manners import Polite, Voice
+from macfm.cli._options import (
+    data_argument,
+    force_option,
+    model_options,
+    reading_options,
+    talking_options,
+)
+from macfm.cli._tables import Source, check_targets, read_source, tell_notes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@click.command(cls=Polite)
+@data_argument
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    default="report.html",
+    show_default=True,
+    help="The page.",
+)
+@click.option(
+    "--model",
+    metavar="FILE",
+    type=click.Path(),
+    help="Use this saved model instead of fitting one.",
+)
+@click.option("--title", help="Heading of the page.")
+@click.option(
+    "--no-compare",
+    is_flag=True,
+    help="Leave out the error on hidden cells, which takes a few more fits.",
+)
+@model_options
+@reading_options
+@force_option
+@talking_options
+def report(data: str, **options: Any) -> None:
+    """Write an HTML page: what is missing, what was filled, how good it is.
+
+    The page is one file and opens without a network. A model is fitted for it unless
+    one is given.
+
+    \b
+    Examples:
+      macfm report patients.csv -o report.html
+      macfm report patients.csv --model patients.macfm --no-compare
+    """
+    voice = Voice(quiet=options["quiet"], verbose=options["verbose"])
+    check_targets(force=options["force"], report=options["output"])
+    if options["model"]:
+        imputer = _model.load(options["model"], options)
+        source = read_source(data, options, kinds=_model.text_kinds(imputer))
+        voice.say(source.headline())
+        frame = _model.align(imputer, source, options["model"])
+    else:
+        source = read_source(data, options)
+        imputer = _model.make_imputer(source, options)
+        voice.say(source.headline())
+        tell_notes(source, voice)
+        fitted = _model.fit(imputer, source, voice)
+        voice.say(fitted.sentence())
+        frame = source.frame
+    write(source, imputer, frame, options["output"], options, voice)
+
+
+def write(
+    source: Source,
+    imputer: Any,
+    frame: pd.DataFrame,
+    path: str,
+    options: dict[str, Any],
+    voice: Voice,
+    *,
+    completed: pd.DataFrame | None = None,
+    draws: list[pd.DataFrame] | None = None,
+) -> None:
+    """Write the page of a fitted imputer and the table it filled."""
+    from macfm.report import write_report
+
+    if not options.get("no_compare"):
+        voice.say("comparing with other methods on hidden cells, for the report")
+    write_report(
+        imputer,
+        source.labelled(frame),
+        path,
+        completed=None if completed is None else source.labelled(completed),
+        draws=None if draws is None else [source.labelled(one) for one in draws],
+        comparison=None if options.get("no_compare") else "quick",
+        title=options.get("title"),
+        name=os.path.basename(source.file.source),
+        seed=options["seed"],
+    )
+    voice.say(f"{path} written: open it in a browser")

@@ -1,0 +1,240 @@
+"""Tables for commands: read with the options, with the columns these speak of."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from macfm.cli import _parse
+from macfm.cli._manners import Failure, Voice, counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from macfm.files import TableFile
+
+_TYPED_FORMATS = {"parquet", "pq", "feather", "arrow", "jsonl", "ndjson"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table, and which of its columns the user spoke of.
+
+    Attributes
+    ----------
+    file : TableFile
+        The table as it was read.
+    ignore : list of str
+        Columns that take no part, those of `--id` among them.
+    ids : list of str
+        Columns that name the rows.
+    """
+
+    file: TableFile
+    ignore: list[str]
+    ids: list[str]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The typed values."""
+        return self.file.frame
+
+    @property
+    def n_missing(self) -> int:
+        """Cells without a value."""
+        return int(self.frame.isna().to_numpy().sum())
+
+    def labelled(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a table whose rows are named by the columns of `--id`."""
+        if not self.ids:
+            return frame
+        texts = [self.frame[name].astype("string").fillna("?") for name in self.ids]
+        labels = texts[0].str.cat(texts[1:], sep=" ") if len(texts) > 1 else texts[0]
+        return frame.set_axis(labels.to_numpy(dtype=object), axis=0)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is odd about how the file was read, ignored columns left out."""
+        silent = tuple(f"column {name!r}:" for name in self.ignore)
+        return [note for note in self.file.notes if not note.startswith(silent)]
+
+    def headline(self) -> str:
+        """Say how large the table is and how much of it is missing."""
+        rows, columns = self.frame.shape
+        n_holes = int(self.frame.isna().any().sum())
+        holes = "no cell missing"
+        if n_holes:
+            cells = counted(self.n_missing, "missing cell")
+            holes = f"{cells} in {counted(n_holes, 'column')}"
+        size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
+        return f"{self.file.source}: {size}, {holes}"
+
+
+def read_source(
+    data: str, options: Mapping[str, Any], *, kinds: Mapping[str, str] | None = None
+) -> Source:
+    """Read a table with the options of a command.
+
+    Parameters
+    ----------
+    data : str
+        Path, or "-" for standard input.
+    options : mapping
+        The command's parameters.
+    kinds : mapping of column to str, default=None
+        Kinds that columns of a text file must have if they are there.
+    """
+    given = {
+        "format": options["from_"],
+        "delimiter": options["delimiter"],
+        "encoding": options["encoding"],
+        "sheet": options["sheet"],
+        "na_values": _marks(data, options),
+    }
+    from macfm.files import read_table
+
+    with _repeatable(data, kinds) as again:
+        file = read_table(data, **given)
+        other = {
+            name: kind
+            for name, kind in (kinds or {}).items()
+            if file.kinds.get(name, kind) not in (kind, "empty")
+        }
+        if other and file.format.name in ("csv", "tsv"):
+            again()
+            file = read_table(data, **given, kinds=other)
+    if not len(file.frame):
+        raise Failure(f"{file.source}: has a header but no rows; give it at least one")
+    columns = list(file.frame.columns)
+    ids = _parse.names("--id", options.get("id_", ()), columns)
+    ignore = _parse.names("--ignore", options.get("ignore", ()), columns)
+    return Source(file, list(dict.fromkeys([*ids, *ignore])), ids)
+
+
+def _marks(data: str, options: Mapping[str, Any]) -> Any:
+    """Which texts mean missing; None leaves it to the file's format."""
+    from macfm.files import MARKS
+
+    strict = options["no_default_na"]
+    suffixes = (options["from_"] or PurePath(data).name).lower().split(".")
+    # There a missing cell is marked as such, and a text is a text.
+    typed = not _TYPED_FORMATS.isdisjoint(suffixes)
+    found = _parse.marks(options["na_values"], () if strict or typed else MARKS)
+    return [] if found is None and strict else found
+
+
+@contextmanager
+def _repeatable(data: str, kinds: Mapping[str, str] | None) -> Iterator[Any]:
+    """Let standard input be read a second time, should the first show other kinds."""
+    if data != "-" or not kinds or sys.stdin is None or sys.stdin.isatty():
+        yield lambda: None
+        return
+    before, content = sys.stdin, sys.stdin.buffer.read()
+
+    def again() -> None:
+        sys.stdin = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
+
+    again()
+    try:
+        yield again
+    finally:
+        sys.stdin = before
+
+
+def check_targets(
+    *, force: bool, draws: bool = False, to: str | None = None, **paths: str | None
+) -> None:
+    """Refuse places that cannot be written to before any work is done.
+
+    Parameters
+    ----------
+    force : bool
+        Whether existing files may be replaced.
+    draws : bool
+        Whether `output` takes several tables.
+    to : str or None
+        Format of `output`.
+    **paths : str or None
+        ``output``, ``model`` and ``report``.
+    """
+    from macfm.files import check_target
+
+    taken: dict[str, str] = {}
+    for name, path in paths.items():
+        if path is None:
+            continue
+        if path == "-" and name != "output":
+            raise click.UsageError(f"--{name} must be a file, not standard output")
+        if path in taken:
+            raise click.UsageError(
+                f"--{taken[path]} and --{name} cannot both be written to {path}"
+            )
+        taken[path] = name
+        if name == "output":
+            check_target(path, draws=draws, format=to, force=force)
+        else:
+            check_target(path, force=force)
+    output = paths.get("output")
+    if output is not None:
+        _check_format(output, to)
+    if paths.get("report") is not None:
+        check_report_packages()
+
+
+def _check_format(path: str, to: str | None) -> None:
+    """Write a table of one cell aside, which shows whether the format can be written.
+
+    So a suffix without a meaning or a package that is not installed is found before
+    the work begins, not after it.
+    """
+    from macfm.files import FileError, read_table
+
+    name = os.path.basename(path)
+    if to is None and (path == "-" or "." not in name):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        tiny = os.path.join(folder, "tiny")
+        Path(tiny).write_text("a\n1\n", encoding="utf-8")
+        table = read_table(tiny, format="csv")
+        aside = os.path.join(folder, "out", name if "." in name else "table.csv")
+        os.mkdir(os.path.dirname(aside))
+        try:
+            table.write(table.frame, aside, format=to)
+        except FileError as error:
+            raise Failure(str(error).replace(aside, path)) from None
+
+
+def check_report_packages() -> None:
+    """Refuse to begin if the report's packages are not installed."""
+    import importlib.util
+
+    for package in ("matplotlib", "jinja2"):
+        if importlib.util.find_spec(package) is None:
+            raise Failure(
+                f"a report needs {package}, which is not installed: "
+                'pip install "macfm[report]"'
+            )
+
+
+def tell_notes(source: Source, voice: Voice) -> None:
+    """Say what is odd about how a file was read, and about its identifiers."""
+    for note in source.notes:
+        voice.say(f"note: {note}")
+    for name in source.ids:
+        cells = source.frame[name]
+        n_repeated = int(cells.duplicated().sum())
+        if n_repeated:
+            repeat = "repeats" if n_repeated == 1 else "repeat"
+            voice.say(
+                f"note: --id {name}: {counted(n_repeated, 'row')} {repeat} an earlier "
+                "row's value"
+            )

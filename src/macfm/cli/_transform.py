@@ -1,0 +1,81 @@
+"""`macfm transform`: fill a table with a model that is there already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from macfm.cli import _model
+from macfm.cli._impute import write_filled
+from macfm.cli._manners import Polite, Voice
+from macfm.cli._options import (
+    data_argument,
+    device_option,
+    method_option,
+    reading_options,
+    talking_options,
+    writing_options,
+)
+from macfm.cli._tables import check_targets, read_source, tell_notes
+
+
+@click.command(cls=Polite)
+@data_argument
+@click.option(
+    "--model",
+    metavar="FILE",
+    type=click.Path(),
+    required=True,
+    help="Model that macfm fit or macfm impute saved.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    required=True,
+    help="Completed table, - for standard output; with --draws a file or a folder.",
+)
+@click.option(
+    "--draws", metavar="N", type=click.IntRange(1), help="Write N plausible tables."
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="COLUMNS",
+    help="Columns that the model does not know, to be passed through.",
+)
+@method_option
+@device_option
+@reading_options
+@writing_options
+@talking_options
+def transform(data: str, **options: Any) -> None:
+    """Fill a table with a saved model; nothing is learned from it.
+
+    The columns must be those of the model, in any order. A category that the model has
+    not seen is kept and does not inform. If the table does not fit the model, the exit
+    code is 3.
+
+    \b
+    Examples:
+      macfm transform february.csv --model patients.macfm -o completed.csv
+      cat rows.csv | macfm transform - --model patients.macfm -o - > completed.csv
+    """
+    voice = Voice(quiet=options["quiet"], verbose=options["verbose"])
+    if options["draws"] is not None and options["method"] is not None:
+        raise click.UsageError(
+            "--draws gives plausible values, not a mean or median; leave out --method"
+        )
+    check_targets(
+        force=options["force"],
+        draws=options["draws"] is not None,
+        to=options["to"],
+        output=options["output"],
+    )
+    imputer = _model.load(options["model"], options)
+    source = read_source(data, options, kinds=_model.text_kinds(imputer))
+    voice.say(source.headline())
+    tell_notes(source, voice)
+    frame = _model.align(imputer, source, options["model"])
+    write_filled(source, imputer, frame, options, voice)

@@ -1,0 +1,131 @@
+"""The command as a process: start-up, pipes, interruptions."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import macfm as package
+
+SOURCE = str(Path(package.__file__).parents[1])
+ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE}
+QUICK = ["--set", "max_steps=4", "--set", "d_model=8"]
+
+
+def macfm(*words, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "macfm", *words],
+        capture_output=True,
+        check=False,
+        **{"env": ENVIRONMENT} | options,
+    )
+
+
+def test_help_needs_neither_torch_nor_pandas():
+    probe = (
+        "import sys; from macfm.cli._main import macfm\n"
+        "macfm.main(['--help'], standalone_mode=False)\n"
+        "print({'torch', 'pandas', 'numpy', 'rich'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=ENVIRONMENT,
+    )
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_help_of_a_command_needs_no_torch():
+    probe = (
+        "import sys; from macfm.cli._main import COMMANDS, macfm\n"
+        "for name in COMMANDS:\n"
+        "    if name != 'bench':\n"
+        "        macfm.main([name, '--help'], standalone_mode=False)\n"
+        "print({'torch', 'pandas', 'numpy'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=ENVIRONMENT,
+    )
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_bytes_go_through_a_pipe(folder):
+    text = "a;b\r\n1,50;x\r\n;\xe4\r\n2,25;\r\n".encode("cp1252")
+    done = macfm("impute", "-", "-o", "-", *QUICK, input=text)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.split(b"\r\n")
+    assert lines[1] == b"1,50;x"
+    assert lines[2].endswith(b";\xe4")
+    assert lines[3].startswith(b"2,25;")
+    assert lines[4] == b""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of a POSIX shell")
+@pytest.mark.parametrize(
+    "words", ["inspect big.csv --quick -v", "inspect big.csv --json"]
+)
+def test_a_closed_pipe_ends_quietly(folder, words):
+    names = ",".join(f"column_{k}" for k in range(800))
+    rows = "\n".join(",".join("1" for _ in range(800)) for _ in range(3))
+    (folder / "big.csv").write_text(f"{names}\n{rows}\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "macfm", *words.split()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+    )
+    process.stdout.readline()
+    process.stdout.close()
+    error = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 0
+    assert error == b""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interruption_leaves_no_debris(folder):
+    before = sorted(folder.iterdir())
+    words = ["impute", "numbers.csv", "-o", "out.csv", "--model", "m.macfm", "-v"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "macfm", *words, "--set", "evaluate_every=2",
+         "--set", "max_steps=1000000", "--set", "stopping=none"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    )  # fmt: skip
+    # Well into training: the library alone would now keep what it has learned.
+    for line in process.stderr:
+        if "step" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    said = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 130
+    assert said.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in said
+    assert sorted(folder.iterdir()) == before
+
+
+def test_errors_have_their_codes(folder):
+    assert macfm("impute", "patients.csv").returncode == 2
+    assert macfm("inspect", "none.csv").returncode == 1
+    done = macfm(
+        "inspect", "none.csv", env={**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
+    )
+    assert done.stderr == b"Error: none.csv: no such file\n"
+
+
+def test_a_terminal_without_unicode_is_enough(folder):
+    environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
+    done = macfm("inspect", "numbers.csv", "--quick", env=environment)
+    assert done.returncode == 0
+    assert done.stdout.isascii()

@@ -1,0 +1,56 @@
+"""`macfm report` and `macfm compare`."""
+
+import json
+
+import pytest
+
+
+def test_methods_are_compared_on_hidden_cells(folder, done, quick):
+    words = ("compare", "numbers.csv", "--methods", "mean,median", "--folds", 2)
+    result = done(*words, *quick)
+    assert "numbers.csv: 120 rows" in result.stderr
+    told = " ".join(result.stdout.split())
+    assert "observed cells hidden in 120 rows" in told
+    assert "RMSE, mean imputation = 1 (lower is better)" in told
+    assert "income" in told
+    assert "Right categories, % (higher is better)" in told
+    assert "On numbers " in told
+    assert "On categories " in told
+    assert " does best (" in told
+
+
+def test_a_comparison_as_json(folder, done, quick):
+    words = ("compare", "numbers.csv", "--methods", "mean", "--folds", 1, "--json")
+    told = json.loads(done(*words, "--ignore", "group", "-q", *quick).stdout)
+    assert told["n_folds"] == 1
+    assert {row["method"] for row in told["columns"]} == {"macfm", "mean"}
+    assert "group" in told["left_out"]
+
+
+def test_a_budget_bounds_the_whole_comparison(folder, done):
+    words = ("compare", "numbers.csv", "--methods", "mean", "--folds", 5, "--json")
+    told = json.loads(done(*words, "--budget", "1s", "-q").stdout)
+    assert told["n_folds"] < 5
+
+
+def test_a_report_is_one_page(folder, done, quick):
+    pytest.importorskip("matplotlib")
+    words = ("report", "patients.csv", "-o", "r.html", "--no-compare", "--id", "id")
+    result = done(*words, "--title", "Six patients", *quick)
+    assert "r.html written: open it in a browser" in result.stderr
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "Six patients" in page
+    assert "patients.csv" in page
+    assert "weight" in page
+
+
+def test_a_report_from_a_model_and_one_beside_an_imputation(folder, done, quick):
+    pytest.importorskip("matplotlib")
+    words = ("impute", "numbers.csv", "-o", "out.csv", "--model", "m.macfm", *quick)
+    result = done(*words, "--report", "r.html")
+    lines = result.stderr.splitlines()
+    assert lines[-1] == "r.html written: open it in a browser"
+    assert (folder / "r.html").stat().st_size > 10_000
+    result = done("report", "numbers.csv", "--model", "m.macfm", "--no-compare")
+    assert "fitted" not in result.stderr
+    assert (folder / "report.html").exists()
