@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers impute test test-slow test-gpu test-data lint format clean distclean
+.PHONY: help venv peers impute bench docs test test-slow test-gpu test-data lint format clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ $(BIN)/python:
 # settled before anything else asks for it.
 .venv/.core: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) $(TORCH)
-	$(PIP) -e .
+	$(PIP) -e ".[report]"
 	@touch $@
 
 .venv/.dev: .venv/.core
@@ -47,8 +47,19 @@ peers: $(PEERS) ## build .peers, the environments of other imputers
 	.peers/$*/bin/python -m pip install --disable-pip-version-check --no-deps -e .
 	@touch $@
 
-impute: .venv/.core ## complete the example table into output/completed.csv
+impute: .venv/.core ## complete the example table into output/, with a report
 	$(BIN)/python examples/impute_table.py
+
+bench: .venv/.core ## the quick benchmark and its report, in output/
+	$(BIN)/macfm bench run benchmarks/quick.toml -o output/quick.jsonl
+	$(BIN)/macfm bench report output/quick.jsonl -o output/bench
+
+docs: .venv/.docs ## build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+.venv/.docs: .venv/.core
+	$(PIP) -e ".[docs]"
+	@touch $@
 
 test: lint ## what CI runs: lint, then the quick tests
 	$(BIN)/python -m pytest -q

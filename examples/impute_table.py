@@ -2,7 +2,8 @@
 
 The table has numbers, whole numbers, text and categories; a fifth of the ages are
 missing, and so are a fare and two ports. Run with `make impute`; the completed table is
-written to ``output/completed.csv``, what was done to ``output/summary.txt``.
+written to ``output/completed.csv``, what was done to ``output/summary.txt`` and, as a
+page with pictures, to ``output/report.html``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import gzip
 import importlib.resources
 import io
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -38,7 +40,7 @@ IDENTIFIERS = ["name", "ticket"]
 NOT_USED = ["cabin", "boat", "body", "destination"]
 
 
-def load_passengers() -> pd.DataFrame:
+def load_passengers(*, drop: Sequence[str] = NOT_USED) -> pd.DataFrame:
     """Read the 1,309 passengers from the data files inside scikit-learn."""
     file = importlib.resources.files("sklearn.datasets").joinpath(
         "tests/data/openml/id_40945/data-v1-dl-16826755.arff.gz"
@@ -52,7 +54,7 @@ def load_passengers() -> pd.DataFrame:
         keep_default_na=False,
         escapechar="\\",
     )
-    frame = frame.rename(columns=NAMES).drop(columns=NOT_USED)
+    frame = frame.rename(columns=NAMES).drop(columns=list(drop))
     frame["survived"] = frame["survived"].astype(bool)
     return frame
 
@@ -102,7 +104,17 @@ def main() -> None:
     summary = describe(passengers, completed, draws)
     (OUTPUT / "summary.txt").write_text(summary + "\n", encoding="utf-8")
     print(summary)
-    print(f"\n{OUTPUT / 'completed.csv'} written, {seconds:.0f} s in all")
+    print(f"\n{OUTPUT / 'completed.csv'} written after {seconds:.0f} s")
+    print("comparing with other methods on hidden cells, for the report ...")
+    report = imputer.report(
+        passengers,
+        completed=completed,
+        draws=draws,
+        name="The Titanic's passengers",
+        seconds=seconds,
+    )
+    report.save(OUTPUT / "report.html")
+    print(f"{OUTPUT / 'report.html'} written, open it in a browser")
 
 
 if __name__ == "__main__":

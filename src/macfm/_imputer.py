@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,9 @@ from macfm.table import (
     check_columns,
     retype_empty,
 )
+
+if TYPE_CHECKING:
+    from macfm.report import Report
 
 
 class MACFMImputer(TransformerMixin, BaseEstimator):
@@ -439,6 +442,27 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         if filler is not None and len(rows):
             x[:, rows] = filler.draw(encoded.x[rows], encoded.observed[rows], n_draws)
         return [self._complete(table, draw) for draw in x]
+
+    def report(self, X: Any, **options: Any) -> Report:
+        """Make a page on what was missing, what was done and how good it is.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_samples, n_features)
+            The table with its holes, with the columns of `fit`.
+        **options
+            As in `macfm.report.make_report`: the completed table or the draws if they
+            are at hand, ``comparison=None`` to leave out the comparison on hidden
+            cells, which fits several times.
+
+        Returns
+        -------
+        Report
+            Shown by notebooks; ``.save("report.html")`` writes it into one file.
+        """
+        from macfm.report import make_report
+
+        return make_report(self, X, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted imputer into one file, without pickle.

@@ -1,0 +1,128 @@
+"""The section on what was done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from macfm import plot
+from macfm.report._facts import Facts
+from macfm.report._figures import THEME, figure
+from macfm.report._words import count, kind_words, number
+from macfm.table import ColumnSchema
+
+__all__ = ["center_words", "done_section"]
+
+MOST_COLUMNS = 200
+SCALES = {"standard": "standardised", "quantile": "normal scores"}
+
+
+def done_section(facts: Facts) -> dict[str, Any]:
+    """Return what the template shows of the model."""
+    columns = facts.schema.columns
+    rows = [
+        {
+            "name": c.name,
+            "kind": kind_words(c),
+            "dtype": c.dtype,
+            "scale": SCALES.get(c.transform or "", "–") if c.kind != "ordinal" else "–",
+            "bounds": bounds_words(c),
+            "filled": int(facts.n_filled[c.name]),
+            "left": int(facts.completed[c.name].isna().sum()),
+            "role": _role(c),
+        }
+        for c in columns[:MOST_COLUMNS]
+    ]
+    return {
+        "rows": rows,
+        "n_more": len(columns) - len(rows),
+        "open": len(columns) <= 25,
+        "settings": _settings(facts),
+        "curve": _curve(facts),
+    }
+
+
+def _role(column: ColumnSchema) -> str:
+    """What became of the holes of a column."""
+    if column.kind == "ignored":
+        return "not looked at"
+    if column.kind == "empty":
+        return "left empty"
+    if column.kind == "constant":
+        return "holes take its one value"
+    return "informs and is filled" if column.impute else "informs only"
+
+
+def bounds_words(column: ColumnSchema) -> str:
+    """Write the limits of filled values."""
+    if column.bounds is None:
+        return "–"
+    low, high = (_bound(end, column) for end in column.bounds)
+    if low is None:
+        return "–" if high is None else f"≤ {high}"
+    return f"≥ {low}" if high is None else f"{low} to {high}"
+
+
+def _bound(end: Any, column: ColumnSchema) -> str | None:
+    if end is None:
+        return None
+    if column.kind == "datetime":
+        return str(np.datetime64(int(end) // 10**9, "s"))[:-9]
+    if column.kind == "timedelta":
+        return f"{number(int(end) / 86_400e9)} days"
+    return number(float(end))
+
+
+def center_words(settings: dict[str, Any]) -> str:
+    """Say what a filled number is."""
+    if settings["method"] == "mean":
+        return "estimated conditional mean"
+    center = "median" if settings["aggregate"] == "median" else "mean"
+    return f"{center} of {settings['n_trials']} sampled trajectories"
+
+
+def _settings(facts: Facts) -> list[tuple[str, str]]:
+    """The main settings, in words."""
+    used = facts.imputer.settings_
+    if facts.imputer.network_ is None:
+        return [("Model", "none: no column varies, or nothing was observed")]
+    networks = count(used["n_networks"], "network")
+    body = "attention between columns" if used["backbone"] == "transformer" else "MLP"
+    stopping = {
+        "validation": "on the error of hidden cells in held-out rows",
+        "objective": "on the training objective",
+        "none": "after all steps",
+    }[used["stopping"]]
+    return [
+        ("Preset", str(facts.imputer.preset)),
+        ("A hole takes", f"the {center_words(used)}, or the most probable category"),
+        (
+            "Model",
+            f"{networks} ({body}, {used['n_blocks']} blocks of width "
+            f"{used['d_model']}, {used['schedule']} schedule)",
+        ),
+        (
+            "Training",
+            f"{facts.imputer.n_steps_:,} steps of {used['batch_size']:,} rows, "
+            f"stopped {stopping}",
+        ),
+        (
+            "Draws",
+            f"{used['solver'].capitalize()}'s method, {used['n_steps']} steps on a "
+            f"{used['grid']} grid",
+        ),
+        ("Seed", str(facts.imputer.random_state)),
+    ]
+
+
+def _curve(facts: Facts) -> Any:
+    history = getattr(facts.imputer, "history_", None)
+    if history is None or len(history) < 2:
+        return None
+    return figure(
+        "curve",
+        "Training curve",
+        lambda ax: plot.convergence(facts.imputer, ax=ax, style=THEME),
+        size=(4.8, 3.0),
+    )

@@ -1,0 +1,208 @@
+"""Everything the page is made from, gathered once."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macfm.bench.compare import Comparison, compare
+from macfm.bench.frames import NUMBER_KINDS, number_text, plain_frame
+from macfm.profile import TableProfile, profile
+from macfm.table import ColumnSchema, TableSchema
+
+__all__ = ["QUICK", "Facts", "gather"]
+
+N_DRAWS = 20
+WORK = 1e11  # multiplications that drawing for the page may take
+QUICK = {"n_folds": 2, "share": 0.1, "max_rows": 2000, "time_limit": 120.0}
+"""The comparison of a page for which none was given."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A fitted imputer, a table, and what came of them.
+
+    Attributes
+    ----------
+    imputer : MACFMImputer
+        The fitted imputer.
+    frame, completed : DataFrame
+        The table before and after, in plain pandas types.
+    drawn : ndarray of int
+        Positions of the rows that were drawn.
+    draws : list of DataFrame
+        Draws of those rows.
+    draws_given : bool
+        Whether the user made the draws, rather than the page for its pictures.
+    profile : TableProfile
+        What was missing.
+    comparison : Comparison or None
+        How good it is.
+    title, name : str
+        Heading of the page, and name of the table or "".
+    seed : int
+        Seed of what the page itself draws by lot.
+    seconds : float or None
+        How long fitting took.
+    date : date
+        Day of the report.
+    """
+
+    imputer: Any
+    frame: pd.DataFrame
+    completed: pd.DataFrame
+    drawn: np.ndarray
+    draws: list[pd.DataFrame]
+    draws_given: bool
+    profile: TableProfile
+    comparison: Comparison | None
+    title: str
+    name: str
+    seed: int
+    seconds: float | None
+    date: dt.date
+
+    @property
+    def schema(self) -> TableSchema:
+        """The columns as the imputer understood them."""
+        return self.imputer.schema_
+
+    def column(self, name: Hashable) -> ColumnSchema:
+        """One column as the imputer understood it."""
+        return self.schema.columns[self.schema.names.index(name)]
+
+    def is_number(self, name: Hashable) -> bool:
+        """Whether a column holds numbers or times."""
+        return self.column(name).kind in NUMBER_KINDS
+
+    @cached_property
+    def before(self) -> pd.DataFrame:
+        """The table as floats and text."""
+        return number_text(self.frame, self.schema)
+
+    @cached_property
+    def after(self) -> pd.DataFrame:
+        """The completed table as floats and text."""
+        return number_text(self.completed, self.schema)
+
+    @cached_property
+    def drawn_values(self) -> list[pd.DataFrame]:
+        """The draws as floats and text."""
+        return [number_text(draw, self.schema) for draw in self.draws]
+
+    @cached_property
+    def filled(self) -> pd.DataFrame:
+        """True where a hole was filled."""
+        return self.frame.isna() & self.completed.notna()
+
+    @cached_property
+    def n_filled(self) -> pd.Series:
+        """Cells filled, by column."""
+        return self.filled.sum()
+
+    @cached_property
+    def filled_columns(self) -> list[Hashable]:
+        """Columns with filled cells, the most first."""
+        counts = self.n_filled[self.n_filled > 0]
+        return counts.sort_values(ascending=False, kind="stable").index.tolist()
+
+
+def gather(
+    imputer: Any,
+    frame: Any,
+    *,
+    completed: Any,
+    draws: Sequence[Any] | None,
+    comparison: Comparison | str | None,
+    title: str | None,
+    name: str | None,
+    seed: int,
+    seconds: float | None,
+    date: dt.date | None,
+) -> Facts:
+    """Complete the table, draw, look at what was missing, and compare."""
+    settings = imputer.settings_  # raises if it was not fitted
+    if isinstance(comparison, str) and comparison != "quick":
+        raise ValueError(
+            f"comparison must be 'quick', a Comparison or None, got {comparison!r}"
+        )
+    if completed is None:
+        completed = imputer.transform(frame)
+    plain = plain_frame(frame)
+    if plain.columns.tolist() != imputer.schema_.names:
+        raise ValueError(
+            f"the table's columns differ from those of fit: expected "
+            f"{imputer.schema_.names}, got {plain.columns.tolist()}"
+        )
+    after = _same_rows(plain_frame(completed), plain)
+    rows = np.flatnonzero((plain.isna() & after.notna()).any(axis=1))
+    given = bool(draws)
+    if given:
+        drawn = [_same_rows(plain_frame(draw), plain).iloc[rows] for draw in draws]
+    else:
+        rows = _choose(rows, settings, seed)
+        drawn = _draw(imputer, frame, plain, rows)
+    wishes = {name: getattr(imputer, name) for name in ("categorical", "ordinal")}
+    if comparison == "quick":
+        comparison = compare(frame, imputer=imputer, seed=seed, **QUICK)
+    return Facts(
+        imputer=imputer,
+        frame=plain,
+        completed=after,
+        drawn=rows,
+        draws=drawn,
+        draws_given=given,
+        profile=profile(plain, **wishes, ignore=imputer.ignore, seed=seed),
+        comparison=comparison,
+        title=title or "Imputation report",
+        name=name or "",
+        seed=seed,
+        seconds=_training_seconds(imputer) if seconds is None else seconds,
+        date=date or dt.date.today(),
+    )
+
+
+def _same_rows(completed: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """A completed table without indicators, if its rows are those of the table."""
+    if len(completed) != len(frame):
+        raise ValueError(
+            f"the table has {len(frame)} rows and the completed one {len(completed)}; "
+            "they must be the same rows"
+        )
+    return completed[frame.columns.tolist()]
+
+
+def _choose(rows: np.ndarray, settings: dict[str, Any], seed: int) -> np.ndarray:
+    """As many of the rows as can be drawn in a moment."""
+    stages = {"euler": 1, "heun": 2}[settings["solver"]]
+    one = 2 * settings["n_blocks"] * settings["d_model"] ** 2 * settings["n_networks"]
+    a_row = N_DRAWS * settings["n_steps"] * stages * one
+    most = int(np.clip(WORK / a_row, 200, 5000))
+    if len(rows) <= most:
+        return rows
+    return np.sort(np.random.default_rng(seed).permutation(rows)[:most])
+
+
+def _draw(
+    imputer: Any, frame: Any, plain: pd.DataFrame, rows: np.ndarray
+) -> list[pd.DataFrame]:
+    """Draw the chosen rows."""
+    if not len(rows):
+        return []
+    part = frame.iloc[rows] if isinstance(frame, pd.DataFrame) else frame[rows]
+    draws = [plain_frame(draw) for draw in imputer.sample(part, n_draws=N_DRAWS)]
+    return [draw[plain.columns.tolist()] for draw in draws]
+
+
+def _training_seconds(imputer: Any) -> float | None:
+    """How long training took, if the imputer knows it."""
+    history = getattr(imputer, "history_", None)
+    if history is None or "seconds" not in history or not len(history):
+        return None
+    return float(history.groupby("network")["seconds"].max().sum())

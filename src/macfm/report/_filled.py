@@ -1,0 +1,251 @@
+"""The section on what was filled in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from macfm import plot
+from macfm.report._facts import Facts
+from macfm.report._figures import THEME, figure
+from macfm.report._pairs import choose_pairs, choose_points
+from macfm.report._words import number, value_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["filled_section"]
+
+MOST_ROWS, MOST_PANELS, MOST_SURE, MOST_CELLS = 30, 12, 4, 12
+ENOUGH_VALUES = 2000  # drawn values that a histogram is made from
+LEAST_FILLED = 5  # cells a distribution is drawn for, if there is one with more
+
+
+def filled_section(facts: Facts) -> dict[str, Any]:
+    """Return what the template shows of the filled cells."""
+    columns = facts.filled_columns
+    many = [name for name in columns if facts.n_filled[name] >= LEAST_FILLED]
+    drawn = set((many or columns)[:MOST_PANELS])
+    shown = [name for name in facts.frame.columns if name in drawn]
+    drawn_part = bool(len(facts.drawn)) and len(facts.drawn) < int(
+        facts.filled.any(axis=1).sum()
+    )
+    return {
+        "n": int(facts.n_filled.sum()),
+        "n_left": int(facts.completed.isna().sum().sum()),
+        "rows": [_row(facts, name) for name in columns[:MOST_ROWS]],
+        "n_more": max(len(columns) - MOST_ROWS, 0),
+        "panels": [_distribution(facts, name, k) for k, name in enumerate(shown)],
+        "n_panels_more": len(columns) - len(shown),
+        "n_draws": len(facts.draws),
+        "n_drawn_rows": len(facts.drawn) if drawn_part else None,
+        "scatters": [
+            _scatter(facts, x, y, k) for k, (x, y) in enumerate(choose_pairs(facts))
+        ],
+        "single": facts.imputer.settings_["method"] == "mean",
+        "sure": _sure(facts),
+        "negative": _negative(facts),
+        "widest": _widest(facts),
+        "few_each": _share(facts) if _share(facts) < MOST_CELLS else None,
+        "unsure": _unsure(facts),
+    }
+
+
+def _row(facts: Facts, name: Hashable) -> dict[str, Any]:
+    """Observed against filled values of a column in a few numbers."""
+    column = facts.column(name)
+    seen = facts.before[name].dropna()
+    new = facts.after[name][facts.filled[name].to_numpy()]
+    row = {"name": name, "n": int(facts.n_filled[name])}
+    if facts.is_number(name):
+        parts = []
+        for values in (seen, new):
+            mean, sd = float(values.mean()), float(values.std(ddof=0))
+            if column.kind in ("numeric", "integer"):
+                # no more digits than the spread makes sense of
+                digits = 2 - math.floor(math.log10(sd)) if sd > 0 else 6
+                middle = number(round(mean, max(digits, 0)))
+            else:
+                middle = value_words(mean, column)
+            spread = number(sd)
+            unit = " days" if column.kind in ("datetime", "timedelta") else ""
+            parts.append(middle if len(values) == 1 else f"{middle} ± {spread}{unit}")
+        return row | {"observed": parts[0], "filled": parts[1]}
+    return row | {"observed": _common(seen), "filled": _common(new)}
+
+
+def _common(values: pd.Series) -> str:
+    """The most frequent categories with their shares."""
+    shares = values.value_counts(normalize=True).head(3)
+    return ", ".join(f"{_brief(name)} {100 * s:.0f} %" for name, s in shares.items())
+
+
+def _brief(text: object, most: int = 28) -> str:
+    text = str(text)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _rows_of(facts: Facts, name: Hashable) -> np.ndarray:
+    """Places among the drawn rows where a column was filled."""
+    return np.flatnonzero(facts.filled[name].to_numpy()[facts.drawn])
+
+
+def _distribution(facts: Facts, name: Hashable, k: int) -> Any:
+    """Draw the observed distribution and that of the draws, or of filled values."""
+    before = facts.frame[[name]]
+    places = _rows_of(facts, name)
+    if facts.draws and len(places):
+        seen = before[before[name].notna().to_numpy()]
+        holes = before.iloc[facts.drawn[places]]
+        table = pd.concat([seen, holes], ignore_index=True)
+        completed: Any = [
+            pd.concat([seen, draw[[name]].iloc[places]], ignore_index=True)
+            for draw in facts.draws[: max(ENOUGH_VALUES // len(places), 3)]
+        ]
+    else:
+        table, completed = before, facts.completed[[name]]
+
+    def draw(ax: Axes) -> None:
+        plot.distributions(table, completed, [name], ax=ax, style=THEME)
+        title = f"{_brief(name, 26)} · {int(facts.n_filled[name]):,} filled"
+        title = title.replace("$", r"\$")
+        ax.set_title(title, loc="left", color=THEME.ink, fontsize=9.5)
+        if ax.get_legend() is not None:
+            ax.get_legend().remove()
+
+    label = f"Observed and filled values of {name}"
+    return figure(f"column{k}", label, draw, size=(3.5, 2.6))
+
+
+def _scatter(facts: Facts, x: Hashable, y: Hashable, k: int) -> Any:
+    rows = choose_points(facts, x, y)
+    before, after = (t[[x, y]].iloc[rows] for t in (facts.frame, facts.completed))
+
+    def draw(ax: Axes) -> None:
+        plot.scatter(before, after, x, y, ax=ax, style=THEME)
+
+    return figure(f"pair{k}", f"{y} against {x}", draw, size=(4.5, 4.0))
+
+
+def _sure(facts: Facts) -> list[Any]:
+    """Draw the intervals of the columns with the most filled cells."""
+    if len(facts.draws) < 2:
+        return []
+    pictures = []
+    for name in facts.filled_columns:
+        places = _rows_of(facts, name)
+        if not facts.is_number(name) or len(places) < 3 or len(pictures) == MOST_SURE:
+            continue
+        table = facts.frame[[name]]
+        seen = table[table[name].notna().to_numpy()]
+        before = pd.concat([seen, table.iloc[facts.drawn[places]]], ignore_index=True)
+        draws = [
+            pd.concat([seen, draw[[name]].iloc[places]], ignore_index=True)
+            for draw in facts.draws
+        ]
+
+        def draw(
+            ax: Axes, draws: list = draws, before: Any = before, name: Any = name
+        ) -> None:
+            plot.intervals(draws, before, name, n=40, ax=ax, style=THEME)
+            title = _brief(name, 30).replace("$", r"\$")
+            ax.set_title(title, loc="left", color=THEME.ink, fontsize=9.5)
+            ax.set_ylabel("")
+
+        label = f"Intervals of the filled cells of {name}"
+        pictures.append(figure(f"sure{len(pictures)}", label, draw, size=(4.8, 2.9)))
+    return pictures
+
+
+def _negative(facts: Facts) -> list[Hashable]:
+    """Columns with negative filled numbers or draws although none was observed."""
+    found = []
+    for name in facts.filled_columns:
+        if facts.column(name).kind not in ("numeric", "integer"):
+            continue
+        values = [facts.after[name][facts.filled[name].to_numpy()].to_numpy()]
+        places = _rows_of(facts, name)
+        values += [draw[name].to_numpy()[places] for draw in facts.drawn_values]
+        drawn = np.concatenate(values).astype(float)
+        if facts.before[name].min() >= 0 and (drawn < 0).any():
+            found.append(name)
+    return found
+
+
+def _widest(facts: Facts) -> list[dict[str, Any]]:
+    """The filled numbers with the widest 90 % intervals, in standard deviations."""
+    if len(facts.draws) < 2:
+        return []
+    found = []
+    for name in facts.filled_columns:
+        places = _rows_of(facts, name)
+        spread = float(facts.before[name].std(ddof=0)) if facts.is_number(name) else 0
+        if not len(places) or not spread > 0:
+            continue
+        drawn = np.stack(
+            [d[name].to_numpy(dtype=float)[places] for d in facts.drawn_values]
+        )
+        low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
+        width = (high - low) / spread
+        for i in np.argsort(-width, kind="stable")[: _share(facts)]:
+            found.append((float(width[i]), name, places[i], low[i], high[i]))
+    found.sort(key=lambda entry: -entry[0])
+    return [
+        {
+            "row": _label(facts, place),
+            "column": name,
+            "value": _cell(facts, name, place),
+            "low": value_words(float(low), facts.column(name)),
+            "high": value_words(float(high), facts.column(name)),
+            "width": f"{width:.1f}",
+        }
+        for width, name, place, low, high in found[:MOST_CELLS]
+    ]
+
+
+def _unsure(facts: Facts) -> list[dict[str, Any]]:
+    """The filled categories on which the draws agree least."""
+    if len(facts.draws) < 2:
+        return []
+    found = []
+    for name in facts.filled_columns:
+        places = _rows_of(facts, name)
+        if facts.is_number(name) or not len(places):
+            continue
+        drawn = np.stack([d[name].to_numpy()[places] for d in facts.drawn_values])
+        ours = facts.after[name].to_numpy()[facts.drawn[places]]
+        agreed = (drawn == ours).mean(axis=0)
+        for i in np.argsort(agreed, kind="stable")[: _share(facts)]:
+            found.append((float(agreed[i]), name, places[i], drawn[:, i]))
+    found.sort(key=lambda entry: entry[0])
+    return [
+        {
+            "row": _label(facts, place),
+            "column": name,
+            "value": _brief(_cell(facts, name, place)),
+            "agreed": f"{100 * agreed:.0f} %",
+            "drawn": _common(pd.Series(drawn)),
+        }
+        for agreed, name, place, drawn in found[:MOST_CELLS]
+        if agreed < 1
+    ]
+
+
+def _share(facts: Facts) -> int:
+    """How many cells of one column a list may hold, so that others have room."""
+    return MOST_CELLS if len(facts.filled_columns) < 4 else 4
+
+
+def _label(facts: Facts, place: int) -> str:
+    """The label of a drawn row."""
+    return str(facts.frame.index[facts.drawn[place]])
+
+
+def _cell(facts: Facts, name: Hashable, place: int) -> str:
+    value = facts.after[name].iloc[facts.drawn[place]]
+    value = float(value) if facts.is_number(name) else value
+    return value_words(value, facts.column(name))

@@ -1,0 +1,154 @@
+"""The page: gathered, rendered, kept."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from macfm.bench.compare import Comparison
+from macfm.report._facts import gather
+from macfm.report._figures import require
+from macfm.report._page import render
+
+__all__ = ["Report", "make_report", "write_report"]
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A page about an imputation, complete in itself.
+
+    Attributes
+    ----------
+    title : str
+        Its heading.
+    html : str
+        The whole page.
+    comparison : Comparison or None
+        The errors it shows.
+    """
+
+    title: str
+    html: str
+    comparison: Comparison | None
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page into a file, replaced in one step if it is there."""
+        target = Path(path)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(self.html)
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        return target
+
+    def __repr__(self) -> str:
+        size = len(self.html.encode("utf-8")) / 1e6
+        return f"Report({self.title!r}, {size:.1f} MB)"
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook, in a frame of its own."""
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" title="{escape(self.title)}" '
+            'style="width:100%;height:50rem;border:0" loading="lazy"></iframe>'
+        )
+
+
+def make_report(
+    imputer: Any,
+    frame: Any,
+    *,
+    completed: Any = None,
+    draws: Sequence[Any] | None = None,
+    comparison: Comparison | str | None = "quick",
+    title: str | None = None,
+    name: str | None = None,
+    seed: int = 0,
+    seconds: float | None = None,
+    date: dt.date | None = None,
+) -> Report:
+    """Make a page about what an imputer did to a table.
+
+    Parameters
+    ----------
+    imputer : MACFMImputer
+        A fitted imputer.
+    frame : DataFrame (pandas or polars) or float array
+        The table with holes, with the columns of `fit`.
+    completed : table, default=None
+        The completed table; ``imputer.transform(frame)`` when None.
+    draws : list of tables, default=None
+        Draws of ``imputer.sample(frame)`` that the analysis uses. When None the page
+        draws some rows for its own pictures, and says that imputation was single.
+    comparison : "quick", Comparison or None, default="quick"
+        Errors on hidden observed cells: those of ``macfm.bench.compare.compare``;
+        "quick" makes a small comparison of two folds in at most 2,000 rows and about
+        two minutes; None leaves the section out.
+    title : str, default=None
+        Heading of the page.
+    name : str, default=None
+        Name of the table or file.
+    seed : int, default=0
+        Seed of the rows the page samples.
+    seconds : float, default=None
+        How long it took; the time of training when None.
+    date : date, default=None
+        The day to print; today when None.
+
+    Returns
+    -------
+    Report
+    """
+    require("jinja2")
+    require("matplotlib")
+    facts = gather(
+        imputer,
+        frame,
+        completed=completed,
+        draws=draws,
+        comparison=comparison,
+        title=title,
+        name=name,
+        seed=seed,
+        seconds=seconds,
+        date=date,
+    )
+    return Report(title=facts.title, html=render(facts), comparison=facts.comparison)
+
+
+def write_report(
+    imputer: Any, frame: Any, path: str | os.PathLike[str], **options: Any
+) -> Path:
+    """Make the page and write it into a file.
+
+    Parameters
+    ----------
+    imputer, frame
+        As in `make_report`.
+    path : path-like
+        The file, ``report.html`` for instance.
+    **options
+        The other parameters of `make_report`.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    return make_report(imputer, frame, **options).save(path)
+
+
+def _umask() -> int:
+    """The permissions that new files do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

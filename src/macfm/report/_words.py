@@ -1,0 +1,115 @@
+"""Numbers, dates and lists as a person writes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from macfm.table import ColumnSchema
+
+__all__ = ["count", "kind_words", "listed", "number", "p_words", "value_words"]
+
+KINDS = {
+    "numeric": "number",
+    "integer": "whole number",
+    "boolean": "yes or no",
+    "datetime": "date",
+    "timedelta": "duration",
+    "constant": "one value only",
+    "empty": "no value",
+    "ignored": "ignored",
+}
+
+
+def count(n: int, what: str, plural: str | None = None) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(12_000, "row")
+    ('1 row', '12,000 rows')
+    """
+    return f"{n:,} {what if n == 1 else plural or what + 's'}"
+
+
+def listed(names: Sequence[Any], *, most: int = 6) -> str:
+    """Write names as a list, the first of them if they are many.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(list("abcdef"), most=2)
+    ('a and b', 'a, b and 4 more')
+    """
+    shown = [str(name) for name in names[:most]]
+    if len(names) > most:
+        shown.append(f"{len(names) - most} more")
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def number(value: float) -> str:
+    """Write a number in two or three digits, whole if it is large.
+
+    Examples
+    --------
+    >>> number(7.9), number(1309.4), number(-0.00012345), number(2e12)
+    ('7.9', '1,309', '−0.00012', '2e+12')
+    """
+    if not math.isfinite(value):
+        return "–"
+    size = abs(value)
+    if size >= 1e9 or 0 < size < 1e-4:
+        text = f"{value:.3g}"
+    elif size >= 100 or value == int(value):
+        text = f"{value:,.0f}"
+    else:
+        text = f"{value:.3g}" if size >= 1 else f"{value:.2g}"
+    return text.replace("-", "−") if text.startswith("-") else text
+
+
+def p_words(p: float) -> str:
+    """Write a p-value.
+
+    Examples
+    --------
+    >>> p_words(0.00002), p_words(0.0312)
+    ('p < 0.001', 'p = 0.031')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def value_words(value: Any, column: ColumnSchema) -> str:
+    """Write a cell in the benchmark's form as its column shows it."""
+    if not isinstance(value, float):
+        return str(value)
+    if column.kind == "datetime":
+        stamp = str(np.datetime64(round(value * 86_400), "s"))
+        return stamp[:-9] if column.unit == "D" else stamp[:-3].replace("T", " ")
+    if column.kind == "timedelta":
+        return f"{number(value)} days" if abs(value) >= 1 else f"{24 * value:.1f} h"
+    if column.kind == "integer":
+        return number(float(round(value)))
+    return number(value)
+
+
+def kind_words(column: ColumnSchema) -> str:
+    """Write what a column was taken for.
+
+    Examples
+    --------
+    >>> from macfm.table import ColumnSchema
+    >>> kind_words(ColumnSchema("sex", "categorical", "str", categories=("f", "m")))
+    'category (2)'
+    """
+    n = len(column.categories or ())
+    if column.kind == "categorical":
+        return f"category ({n})"
+    if column.kind == "ordinal":
+        return f"ordered category ({n})"
+    if column.kind == "datetime" and column.unit != "D":
+        return "date and time"
+    return KINDS[column.kind]

@@ -1,0 +1,300 @@
+"""The page about an imputation."""
+
+import datetime as dt
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from macfm import MACFMImputer
+from macfm.bench.compare import compare
+from macfm.report import Report, make_report, write_report
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+EVIL = "<script>alert(1)</script>"
+SECTIONS = ["missing", "done", "quality", "filled", "methods"]
+
+
+class Page(HTMLParser):
+    """Addresses, identifiers, tags and text of a page that is well formed."""
+
+    void = ("meta", "br", "img", "link")
+
+    def __init__(self, text):
+        super().__init__()
+        self.addresses, self.ids, self.open, self.tags = [], [], [], []
+        self.text = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        names = ("src", "href", "xlink:href", "action", "data", "srcset", "poster")
+        self.addresses += [v for k, v in attributes if k in names]
+        self.ids += [v for k, v in attributes if k == "id"]
+        assert not any(k.startswith("on") for k, _ in attributes)
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in self.void:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.text += data
+
+
+def tiny(**parameters):
+    small = {"max_steps": 20, "d_model": 16, "n_blocks": 1, "n_steps": 2}
+    small |= {"batch_size": 64, "evaluate_every": 10, "max_one_hot": 8}
+    return MACFMImputer(**small | {"random_state": 0, "verbose": False} | parameters)
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave out the pictures, which take most of the time."""
+    for name in ("missing", "done", "quality_figures", "filled"):
+        monkeypatch.setattr(f"macfm.report._{name}.figure", lambda *a, **k: "")
+
+
+def page_of(frame, *, imputer=None, **options):
+    imputer = (imputer or tiny()).fit(frame)
+    options = {"comparison": None, "date": dt.date(2025, 1, 2)} | options
+    report = make_report(imputer, frame, **options)
+    return report, Page(report.html)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    n = 150
+    age = rng.normal(50, 12, n).round(1)
+    day = pd.Timestamp("2023-05-01") + pd.to_timedelta(rng.integers(0, 400, n), "D")
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "visits": pd.array(rng.poisson(2, n), dtype="Int64"),
+            EVIL: np.where(age > 50, "old & wise", "<b>young</b>"),
+            "when": day,
+            "smoker": pd.array(rng.random(n) < 0.3, dtype="boolean"),
+        }
+    )
+    return frame.mask(rng.random(frame.shape) < 0.12)
+
+
+@pytest.fixture(scope="module")
+def made(frame):
+    imputer = tiny(bounds={"age": (0, 120)}).fit(frame)
+    comparison = compare(frame, imputer=imputer, n_folds=2)
+    options = {"name": f"{EVIL}.csv", "date": dt.date(2025, 1, 2)}
+    return make_report(imputer, frame, comparison=comparison, **options)
+
+
+@pytest.fixture(scope="module")
+def page(made):
+    return Page(made.html)
+
+
+def test_all_sections_are_there_and_linked(page):
+    assert [slug for slug in page.ids if slug in SECTIONS] == SECTIONS
+    inside = [a for a in page.addresses if a.startswith("#")]
+    assert set(inside) <= {f"#{slug}" for slug in page.ids}
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_it_asks_nothing_from_outside(made, page):
+    assert all(a.startswith(("#", "data:image/png")) for a in page.addresses)
+    assert not re.search(r"https?:|//[a-z]|@import|url\((?!#)", made.html)
+    assert "script" not in page.tags
+    assert "default-src 'none'" in made.html
+
+
+def test_names_and_values_show_as_text(made, page):
+    assert "<script" not in made.html
+    assert "<b>young" not in made.html
+    assert EVIL in page.text
+    assert "<b>young</b>" in page.text
+    assert "old & wise" in page.text
+
+
+def test_the_header_says_what_and_when(frame, page):
+    n_filled = int(frame.isna().sum().sum())
+    for text in ("150 × 5", f"{n_filled:,}", "2025-01-02", "default", "Seed"):
+        assert text in page.text
+
+
+def test_what_was_missing_is_told(frame, page):
+    assert f"{int(frame.isna().sum().sum())} cells of 750" in page.text
+    assert "Little's test" in page.text
+    assert "MNAR" in page.text
+
+
+def test_what_was_done_is_told(page):
+    for text in ("whole number", "category (2)", "yes or no", "0 to 120", "20 steps"):
+        assert text in page.text
+
+
+def test_how_good_it_is_is_told(made, page):
+    for text in ("kNN", "MICE", "All columns", "Is the stated uncertainty right?"):
+        assert text in page.text
+    assert f"{made.comparison.n_cells:,} cells in all" in page.text
+
+
+def test_what_was_filled_is_told(page):
+    assert "The least certain numbers" in page.text
+    assert "The least certain categories" in page.text
+    assert re.search(r"20\d\d-\d\d-\d\d to 20\d\d-\d\d-\d\d", page.text)
+    assert page.tags.count("svg") >= 8
+
+
+def test_the_paragraph_has_the_facts_and_the_caveats(frame, page):
+    text = " ".join(page.text.split())
+    n_filled = int(frame.isna().sum().sum())
+    assert f"Of 750 values (150 observations of 5 variables), {n_filled}" in text
+    assert "missing at random (MAR)" in text
+    assert "cannot be verified from the data" in text
+    assert "not observations" in text
+    assert "single imputation" in text
+    assert "Rubin" not in text
+    assert "random seed 0" in text
+    assert "arXiv:2509.23126" in text
+
+
+def test_draws_bring_rubin_and_their_number(frame, undrawn):
+    imputer = tiny().fit(frame)
+    draws = imputer.sample(frame, n_draws=3)
+    report = make_report(imputer, frame, draws=draws, comparison=None)
+    text = " ".join(Page(report.html).text.split())
+    assert "imputed 3 times by draws" in text
+    assert "Rubin's rules" in text
+    assert "single imputation" not in text
+
+
+def test_the_same_seed_gives_the_same_page(frame):
+    options = {"comparison": None, "date": dt.date(2025, 1, 2), "seconds": 1.0}
+    part = frame[["age", "smoker"]]
+    imputer = tiny().fit(part)
+    imputer.history_["seconds"] = 1.0
+    first, second = (make_report(imputer, part, **options).html for _ in range(2))
+    assert first == second
+
+
+def test_it_is_saved_whole_and_shown_in_a_frame(made, frame, tmp_path):
+    path = made.save(tmp_path / "report.html")
+    assert path.read_text(encoding="utf-8") == made.html
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    shown = made._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert "<script" not in shown
+    assert repr(made).startswith("Report('Imputation report'")
+    part = frame[["smoker"]]
+    target = write_report(tiny().fit(part), part, tmp_path / "b.html", comparison=None)
+    assert target.stat().st_size > 10_000
+
+
+def test_a_quick_comparison_is_made_if_none_is_given(frame, undrawn):
+    report, page = page_of(frame[["age", "visits"]], comparison="quick")
+    assert report.comparison.n_folds == 2
+    assert "All columns" in page.text
+
+
+def test_without_a_comparison_it_says_so(frame, undrawn):
+    _, page = page_of(frame[["age", "visits"]])
+    assert "No comparison was made." in page.text
+
+
+def test_nothing_missing(frame):
+    _, page = page_of(frame.dropna())
+    assert "Nothing is missing" in page.text
+    assert "No cell was filled." in page.text
+    assert "no values were imputed" in page.text
+
+
+@pytest.mark.parametrize(
+    "columns", [["age"], ["when"], [EVIL, "smoker"]], ids=["one", "dates", "categories"]
+)
+def test_tables_of_one_kind(frame, columns):
+    comparison = compare(frame[columns], imputer=tiny(), n_folds=1)
+    _, page = page_of(frame[columns], comparison=comparison)
+    assert "What was filled" in page.text
+    assert str(columns[0]) in page.text
+
+
+def test_odd_columns(frame, undrawn):
+    odd = frame.assign(none=np.nan, same=1.0, thing=[object()] * len(frame))
+    with pytest.warns(UserWarning, match="no value was observed in column 'none'"):
+        _, page = page_of(odd, imputer=tiny(ignore=["thing"]))
+    text = " ".join(page.text.split())
+    assert "left empty; 150 left missing" in text
+    assert "missing in every row" in text
+    assert "Left out of the model: thing" in text
+
+
+def test_wide_tables_show_the_most_and_say_so(undrawn):
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(
+        rng.normal(size=(60, 100)), columns=[f"c{j}" for j in range(100)]
+    )
+    wide = wide.mask(rng.random(wide.shape) < 0.2)
+    _, page = page_of(wide)
+    text = " ".join(page.text.split())
+    assert "70 more columns with fewer holes not shown." in text
+    assert "Not drawn: 88 columns with fewer filled cells." in text
+
+
+def test_arrays_and_polars_frames(undrawn):
+    pl = pytest.importorskip("polars")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3))
+    x[rng.random(x.shape) < 0.2] = np.nan
+    for table in (x, pl.DataFrame(x, nan_to_null=True)):
+        _, page = page_of(table)
+        assert "60 × 3" in page.text
+
+
+def test_indicators_are_not_shown_as_columns(frame, undrawn):
+    _, page = page_of(frame, imputer=tiny(add_indicator=True))
+    assert "missingindicator" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"comparison": "slow"}, "comparison must be 'quick', a Comparison or None"),
+        ({"completed": "short"}, "150 rows and the completed one 149"),
+    ],
+)
+def test_wrong_options_are_named(frame, options, message):
+    imputer = tiny().fit(frame)
+    if options.get("completed"):
+        options = {"completed": imputer.transform(frame).iloc[1:], "comparison": None}
+    with pytest.raises(ValueError, match=message):
+        make_report(imputer, frame, **options)
+
+
+def test_an_imputer_must_be_fitted(frame):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        make_report(tiny(), frame)
+
+
+def test_absent_packages_are_named(frame, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(
+        ImportError, match=r'needs jinja2: pip install "macfm\[report\]"'
+    ):
+        make_report(tiny(), frame)
+
+
+def test_a_report_is_a_plain_value():
+    report = Report(title="a & b", html="<p>", comparison=None)
+    assert 'title="a &amp; b"' in report._repr_html_()
