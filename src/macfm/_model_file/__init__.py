@@ -4,10 +4,10 @@
 tells what is inside.
 """
 
-from ._container import ModelFileError, pack, read, replace_file
-from ._contents import ModelContents
-from ._describe import describe_model
-from ._open import open_model, reading
+from macfm._model_file._container import ModelFileError, pack, read, replace_file
+from macfm._model_file._contents import ModelContents
+from macfm._model_file._describe import describe_model
+from macfm._model_file._open import open_model, reading
 
 __all__ = [
     "ModelContents",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ._container import FORMAT, VERSION
-from ._contents import ModelContents
-from ._open import open_model
+from macfm._model_file._container import FORMAT, VERSION
+from macfm._model_file._contents import ModelContents
+from macfm._model_file._open import open_model
 
 __all__ = ["describe_model"]
 

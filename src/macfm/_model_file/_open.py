@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ._container import ModelFileError, read
-from ._contents import ModelContents
+from macfm._model_file._container import ModelFileError, read
+from macfm._model_file._contents import ModelContents
 
 __all__ = ["open_model", "reading"]
 

@@ -1,11 +1,11 @@
 """Tables from files and back, with everything observed kept as it was written."""
 
-from ._errors import FileError
-from ._formats import COMPRESSIONS, FORMATS, Format
-from ._marks import MARKS, MARKS_OUTSIDE_TEXT
-from ._read import read_table
-from ._table_file import TableFile
-from ._target import check_target
+from macfm.files._errors import FileError
+from macfm.files._formats import COMPRESSIONS, FORMATS, Format
+from macfm.files._marks import MARKS, MARKS_OUTSIDE_TEXT
+from macfm.files._read import read_table
+from macfm.files._table_file import TableFile
+from macfm.files._target import check_target
 
 __all__ = [
     "COMPRESSIONS",

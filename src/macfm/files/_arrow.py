@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._errors import FileError, optional
-from ._formats import Format
-from ._marks import Marks
-from ._styles import text_array
-from ._table_file import Fill, TableFile
+from macfm.files._errors import FileError, optional
+from macfm.files._formats import Format
+from macfm.files._marks import Marks
+from macfm.files._styles import text_array
+from macfm.files._table_file import Fill, TableFile
 
 __all__ = ["ArrowFile", "read_arrow"]
 

@@ -9,7 +9,7 @@ import lzma
 import zlib
 from types import ModuleType
 
-from ._errors import FileError, optional
+from macfm.files._errors import FileError, optional
 
 __all__ = ["compress", "decompress"]
 

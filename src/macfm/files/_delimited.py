@@ -10,14 +10,21 @@ from typing import Any
 
 import pandas as pd
 
-from ._encoding import Text
-from ._errors import FileError
-from ._formats import Format
-from ._infer import TextColumn, check_kinds, infer
-from ._marks import Marks
-from ._records import Records, is_quoted, quote, sniff_delimiter, split_records, unquote
-from ._styles import FloatStyle, Style
-from ._table_file import Fill, Filled, TableFile, fill_frame
+from macfm.files._encoding import Text
+from macfm.files._errors import FileError
+from macfm.files._formats import Format
+from macfm.files._infer import TextColumn, check_kinds, infer
+from macfm.files._marks import Marks
+from macfm.files._records import (
+    Records,
+    is_quoted,
+    quote,
+    sniff_delimiter,
+    split_records,
+    unquote,
+)
+from macfm.files._styles import FloatStyle, Style
+from macfm.files._table_file import Fill, Filled, TableFile, fill_frame
 
 __all__ = ["DelimitedFile", "read_delimited"]
 

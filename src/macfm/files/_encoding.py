@@ -6,7 +6,7 @@ import codecs
 import re
 from dataclasses import dataclass
 
-from ._errors import FileError
+from macfm.files._errors import FileError
 
 __all__ = ["Text", "decode"]
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pandas as pd
 
-from ._errors import FileError, optional
-from ._formats import Format
-from ._fresh import cell_setter, plain_values
-from ._infer import TextColumn, infer
-from ._marks import Marks
-from ._styles import EmptyStyle, FloatStyle, IntegerStyle, Style, TextStyle
-from ._table_file import Fill, TableFile, fill_frame
-from ._times import TimeStyle
+from macfm.files._errors import FileError, optional
+from macfm.files._formats import Format
+from macfm.files._fresh import cell_setter, plain_values
+from macfm.files._infer import TextColumn, infer
+from macfm.files._marks import Marks
+from macfm.files._styles import EmptyStyle, FloatStyle, IntegerStyle, Style, TextStyle
+from macfm.files._table_file import Fill, TableFile, fill_frame
+from macfm.files._times import TimeStyle
 
 __all__ = ["ExcelFile", "read_excel"]
 

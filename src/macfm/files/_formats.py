@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from ._errors import FileError
+from macfm.files._errors import FileError
 
 __all__ = [
     "COMPRESSIONS",

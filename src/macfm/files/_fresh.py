@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._errors import FileError, optional
-from ._formats import Format
-from ._records import quote
+from macfm.files._errors import FileError, optional
+from macfm.files._formats import Format
+from macfm.files._records import quote
 
 __all__ = ["cell_setter", "encode_frame", "plain_values"]
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from ._errors import FileError
-from ._styles import (
+from macfm.files._errors import FileError
+from macfm.files._styles import (
     KINDS,
     BooleanStyle,
     EmptyStyle,
@@ -16,7 +16,7 @@ from ._styles import (
     Style,
     TextStyle,
 )
-from ._times import TimeStyle
+from macfm.files._times import TimeStyle
 
 __all__ = ["TextColumn", "check_kinds", "infer"]
 

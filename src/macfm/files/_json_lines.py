@@ -9,13 +9,19 @@ from json.decoder import scanstring
 
 import pandas as pd
 
-from ._encoding import Text
-from ._errors import FileError
-from ._formats import Format
-from ._infer import TextColumn, infer
-from ._marks import Marks
-from ._styles import BooleanStyle, EmptyStyle, FloatStyle, IntegerStyle, TextStyle
-from ._table_file import Fill, TableFile, fill_frame
+from macfm.files._encoding import Text
+from macfm.files._errors import FileError
+from macfm.files._formats import Format
+from macfm.files._infer import TextColumn, infer
+from macfm.files._marks import Marks
+from macfm.files._styles import (
+    BooleanStyle,
+    EmptyStyle,
+    FloatStyle,
+    IntegerStyle,
+    TextStyle,
+)
+from macfm.files._table_file import Fill, TableFile, fill_frame
 
 __all__ = ["JsonLinesFile", "read_json_lines"]
 

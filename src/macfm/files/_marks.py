@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ._errors import FileError
+from macfm.files._errors import FileError
 
 __all__ = ["MARKS", "MARKS_OUTSIDE_TEXT", "Marks"]
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from ._arrow import read_arrow
-from ._compress import decompress
-from ._delimited import read_delimited
-from ._encoding import decode
-from ._errors import FileError
-from ._excel import read_excel
-from ._formats import (
+from macfm.files._arrow import read_arrow
+from macfm.files._compress import decompress
+from macfm.files._delimited import read_delimited
+from macfm.files._encoding import decode
+from macfm.files._errors import FileError
+from macfm.files._excel import read_excel
+from macfm.files._formats import (
     Format,
     check_content,
     compression_of,
     format_of_content,
     resolve_format,
 )
-from ._json_lines import read_json_lines
-from ._marks import Marks
-from ._table_file import TableFile
-from ._target import display_name, read_bytes
+from macfm.files._json_lines import read_json_lines
+from macfm.files._marks import Marks
+from macfm.files._table_file import TableFile
+from macfm.files._target import display_name, read_bytes
 
 __all__ = ["read_table"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ._errors import FileError
+from macfm.files._errors import FileError
 
 __all__ = [
     "Records",

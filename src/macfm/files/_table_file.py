@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._compress import compress
-from ._errors import FileError
-from ._formats import Format, resolve_format
-from ._fresh import encode_frame
-from ._styles import Style
-from ._target import check_target, is_folder, write_bytes, write_folder
+from macfm.files._compress import compress
+from macfm.files._errors import FileError
+from macfm.files._formats import Format, resolve_format
+from macfm.files._fresh import encode_frame
+from macfm.files._styles import Style
+from macfm.files._target import check_target, is_folder, write_bytes, write_folder
 
 __all__ = ["Fill", "Filled", "TableFile", "fill_frame"]
 

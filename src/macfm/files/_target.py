@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from ._errors import FileError
+from macfm.files._errors import FileError
 
 __all__ = [
     "check_target",

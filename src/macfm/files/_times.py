@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._styles import Style
+from macfm.files._styles import Style
 
 __all__ = ["TimeStyle"]
 

@@ -4,13 +4,13 @@ Every function returns matplotlib Axes, draws into ``ax`` if given, and leaves
 matplotlib's settings alone. matplotlib comes with ``pip install "macfm[plot]"``.
 """
 
-from ._convergence import convergence
-from ._distributions import distributions
-from ._intervals import intervals
-from ._missing import missing
-from ._patterns import patterns
-from ._scatter import scatter
-from ._style import PALETTE, THEMES, Theme
+from macfm.plot._convergence import convergence
+from macfm.plot._distributions import distributions
+from macfm.plot._intervals import intervals
+from macfm.plot._missing import missing
+from macfm.plot._patterns import patterns
+from macfm.plot._scatter import scatter
+from macfm.plot._style import PALETTE, THEMES, Theme
 
 __all__ = [
     "PALETTE",

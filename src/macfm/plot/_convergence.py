@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._style import Theme, dress, legend, new_axes, say, theme_of, title
+from macfm.plot._style import Theme, dress, legend, new_axes, say, theme_of, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

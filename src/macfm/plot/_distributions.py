@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from macfm.profile import percent
-from macfm.table import as_table
-
-from ._style import (
+from macfm.plot._style import (
     SENTENCE,
     Theme,
     dates_on,
@@ -23,7 +20,9 @@ from ._style import (
     theme_of,
     title,
 )
-from ._values import Values, completed_values, position
+from macfm.plot._values import Values, completed_values, position
+from macfm.profile import percent
+from macfm.table import as_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

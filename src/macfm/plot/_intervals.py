@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from macfm.table import Table, as_table
-
-from ._distributions import category_shares
-from ._style import (
+from macfm.plot._distributions import category_shares
+from macfm.plot._style import (
     SENTENCE,
     Theme,
     dates_on,
@@ -24,7 +22,8 @@ from ._style import (
     theme_of,
     title,
 )
-from ._values import Values, column_values, completed_values
+from macfm.plot._values import Values, column_values, completed_values
+from macfm.table import Table, as_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

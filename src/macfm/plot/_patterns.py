@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from macfm.profile import missing_patterns, percent
-from macfm.table import as_table
-
-from ._style import (
+from macfm.plot._style import (
     SENTENCE,
     Theme,
     dress,
@@ -19,6 +16,8 @@ from ._style import (
     theme_of,
     title,
 )
+from macfm.profile import missing_patterns, percent
+from macfm.table import as_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

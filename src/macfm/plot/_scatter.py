@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from macfm.table import as_table
-
-from ._style import (
+from macfm.plot._style import (
     Theme,
     dates_on,
     dress,
@@ -20,7 +18,8 @@ from ._style import (
     theme_of,
     title,
 )
-from ._values import Values, completed_values
+from macfm.plot._values import Values, completed_values
+from macfm.table import as_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

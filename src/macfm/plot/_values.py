@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from macfm.plot._style import require
 from macfm.table import Table, as_table
-
-from ._style import require
 
 __all__ = ["Values", "column_values", "completed_values", "position"]
 

@@ -5,14 +5,19 @@
 frozen dataclasses whose ``to_json`` gives plain data.
 """
 
-from ._columns import ColumnProfile
-from ._dependence import CAVEAT, ColumnDependence, Dependence, missing_dependence
-from ._drivers import Driver
-from ._findings import Finding
-from ._little import LittleTest, little_test
-from ._patterns import Pattern, Patterns, missing_patterns
-from ._plain import percent
-from ._profile import TableProfile, profile
+from macfm.profile._columns import ColumnProfile
+from macfm.profile._dependence import (
+    CAVEAT,
+    ColumnDependence,
+    Dependence,
+    missing_dependence,
+)
+from macfm.profile._drivers import Driver
+from macfm.profile._findings import Finding
+from macfm.profile._little import LittleTest, little_test
+from macfm.profile._patterns import Pattern, Patterns, missing_patterns
+from macfm.profile._plain import percent
+from macfm.profile._profile import TableProfile, profile
 
 __all__ = [
     "CAVEAT",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._plain import plain
-from ._reading import NUMBERS, TIMES, Reading
+from macfm.profile._plain import plain
+from macfm.profile._reading import NUMBERS, TIMES, Reading
 
 __all__ = ["ColumnProfile", "describe_column"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ._drivers import Driver, drivers_of, holm
-from ._features import Features, features_of
-from ._plain import plain
-from ._reading import Reading, read
+from macfm.profile._drivers import Driver, drivers_of, holm
+from macfm.profile._features import Features, features_of
+from macfm.profile._plain import plain
+from macfm.profile._reading import Reading, read
 
 __all__ = [
     "CAVEAT",

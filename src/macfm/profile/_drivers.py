@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ._plain import number, percent, plain
-from ._reading import NUMBERS, TIMES, Reading
+from macfm.profile._plain import number, percent, plain
+from macfm.profile._reading import NUMBERS, TIMES, Reading
 
 __all__ = ["Driver", "drivers_of", "holm"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from ._reading import NUMBERS, TIMES, Reading
+from macfm.profile._reading import NUMBERS, TIMES, Reading
 
 __all__ = ["Features", "features_of"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._columns import ColumnProfile
-from ._plain import count, listed, number, percent, plain
-from ._reading import NUMBERS, Reading
+from macfm.profile._columns import ColumnProfile
+from macfm.profile._plain import count, listed, number, percent, plain
+from macfm.profile._reading import NUMBERS, Reading
 
 __all__ = ["Finding", "find"]
 

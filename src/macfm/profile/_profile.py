@@ -6,13 +6,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._columns import ColumnProfile, describe_column
-from ._dependence import Dependence, dependence_of
-from ._findings import Finding, find
-from ._little import LittleTest, little_of
-from ._patterns import Patterns, count_patterns
-from ._plain import plain
-from ._reading import read
+from macfm.profile._columns import ColumnProfile, describe_column
+from macfm.profile._dependence import Dependence, dependence_of
+from macfm.profile._findings import Finding, find
+from macfm.profile._little import LittleTest, little_of
+from macfm.profile._patterns import Patterns, count_patterns
+from macfm.profile._plain import plain
+from macfm.profile._reading import read
 
 __all__ = ["TableProfile", "profile"]
 

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macfm.profile._plain import plain_name
 from macfm.table import ColumnSchema, Table, TableSchema, as_table
-
-from ._plain import plain_name
 
 __all__ = ["NUMBERS", "TIMES", "Reading", "read"]
 

@@ -4,11 +4,11 @@
 ``TableEncoder`` turns it into numbers and writes imputed numbers back.
 """
 
-from ._encoder import Encoded, TableEncoder
-from ._flags import append_flags
-from ._io import Table, as_table
-from ._schema import ColumnSchema, TableSchema, check_columns, retype_empty
-from ._tagged import from_tagged, to_tagged
+from macfm.table._encoder import Encoded, TableEncoder
+from macfm.table._flags import append_flags
+from macfm.table._io import Table, as_table
+from macfm.table._schema import ColumnSchema, TableSchema, check_columns, retype_empty
+from macfm.table._tagged import from_tagged, to_tagged
 
 __all__ = [
     "ColumnSchema",

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
-from ._column import TIME_FAMILIES, ColumnData, unsupported
+from macfm.table._column import TIME_FAMILIES, ColumnData, unsupported
 
 __all__ = ["read_arrow", "write_arrow"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._column import TIME_FAMILIES, ColumnData
-from ._schema import ColumnSchema
-from ._ticks import NANOSECONDS, before, split
+from macfm.table._column import TIME_FAMILIES, ColumnData
+from macfm.table._schema import ColumnSchema
+from macfm.table._ticks import NANOSECONDS, before, split
 
 __all__ = ["resolve_bounds"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._categories import (
+from macfm.table._categories import (
     BinaryCodec,
     BitsCodec,
     OneHotCodec,
@@ -16,12 +16,12 @@ from ._categories import (
     unseen_values,
     values_for,
 )
-from ._column import TIME_FAMILIES, ColumnData, object_limits
-from ._io import Table
-from ._numbers import NumberCodec
-from ._schema import ColumnSchema, TableSchema, check_columns
-from ._stored import check_arrays
-from ._summary import summarise
+from macfm.table._column import TIME_FAMILIES, ColumnData, object_limits
+from macfm.table._io import Table
+from macfm.table._numbers import NumberCodec
+from macfm.table._schema import ColumnSchema, TableSchema, check_columns
+from macfm.table._stored import check_arrays
+from macfm.table._summary import summarise
 
 __all__ = ["Encoded", "TableEncoder"]
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._bounds import resolve_bounds
-from ._categories import category_key, category_values, value_keys
-from ._column import TIME_FAMILIES, ColumnData, zone_name
-from ._io import Table
-from ._numbers import choose_origin, differences
-from ._schema import ColumnSchema
-from ._ticks import granule, split
-from ._transform import heavy_tailed
+from macfm.table._bounds import resolve_bounds
+from macfm.table._categories import category_key, category_values, value_keys
+from macfm.table._column import TIME_FAMILIES, ColumnData, zone_name
+from macfm.table._io import Table
+from macfm.table._numbers import choose_origin, differences
+from macfm.table._schema import ColumnSchema
+from macfm.table._ticks import granule, split
+from macfm.table._transform import heavy_tailed
 
 __all__ = ["infer_columns"]
 

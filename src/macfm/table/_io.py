@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from ._column import ColumnData
-from ._pandas import PandasSource
+from macfm.table._column import ColumnData
+from macfm.table._pandas import PandasSource
 
 __all__ = ["Table", "as_table"]
 
@@ -114,7 +114,7 @@ def as_table(X: Any, columns: Sequence[Hashable] | None = None) -> Table:
     if isinstance(X, pd.DataFrame):
         return Table(PandasSource(X))
     if type(X).__module__.split(".")[0] == "polars":
-        from ._polars import PolarsSource
+        from macfm.table._polars import PolarsSource
 
         return Table(PolarsSource(X))
     if isinstance(X, np.ndarray):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._column import TIME_FAMILIES, ColumnData
-from ._schema import ColumnSchema
-from ._ticks import NANOSECONDS, advance, before, distance, join, snap, split
-from ._transform import NumericTransform
+from macfm.table._column import TIME_FAMILIES, ColumnData
+from macfm.table._schema import ColumnSchema
+from macfm.table._ticks import NANOSECONDS, advance, before, distance, join, snap, split
+from macfm.table._transform import NumericTransform
 
 __all__ = ["NumberCodec", "choose_origin", "differences"]
 

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 import pandas as pd
 
-from ._column import ColumnData, box_objects, parse_objects, unsupported
-from ._ticks import NANOSECONDS
+from macfm.table._column import ColumnData, box_objects, parse_objects, unsupported
+from macfm.table._ticks import NANOSECONDS
 
 __all__ = ["PandasSource"]
 
@@ -60,7 +60,7 @@ def read_series(name: Hashable, series: pd.Series, observed: np.ndarray) -> Colu
     if isinstance(dtype, pd.CategoricalDtype):
         return _read_category(name, series, observed)
     if isinstance(dtype, pd.ArrowDtype):
-        from ._arrow import read_arrow
+        from macfm.table._arrow import read_arrow
 
         return read_arrow(name, series.array, str(dtype), observed)
     data = {"name": name, "dtype": str(dtype), "observed": observed}
@@ -109,7 +109,7 @@ def write_series(
         codes[rows] = pd.Index(data.listed).get_indexer(pd.Index(values))
         filled = pd.Categorical.from_codes(codes, dtype=dtype)
     elif isinstance(dtype, pd.ArrowDtype):
-        from ._arrow import write_arrow
+        from macfm.table._arrow import write_arrow
 
         filled = write_arrow(series.array, data, rows, values)
     elif isinstance(dtype, pd.DatetimeTZDtype):

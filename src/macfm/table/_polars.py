@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._column import TIME_FAMILIES, ColumnData, unsupported
+from macfm.table._column import TIME_FAMILIES, ColumnData, unsupported
 
 __all__ = ["PolarsSource"]
 

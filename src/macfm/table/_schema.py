@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from ._io import Table
-from ._stored import MAX_COLUMNS, check_column
-from ._tagged import from_tagged, to_tagged
+from macfm.table._io import Table
+from macfm.table._stored import MAX_COLUMNS, check_column
+from macfm.table._tagged import from_tagged, to_tagged
 
 __all__ = ["ColumnSchema", "TableSchema", "check_columns", "retype_empty"]
 
@@ -149,7 +149,7 @@ class TableSchema:
         ignore : list of names, default=None
             Columns which are copied through and never looked at.
         """
-        from ._infer import infer_columns
+        from macfm.table._infer import infer_columns
 
         columns = infer_columns(
             table,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ._column import TIME_FAMILIES
-from ._ticks import NANOSECONDS
-from ._transform import N_LANDMARKS
+from macfm.table._column import TIME_FAMILIES
+from macfm.table._ticks import NANOSECONDS
+from macfm.table._transform import N_LANDMARKS
 
 if TYPE_CHECKING:
-    from ._schema import ColumnSchema
+    from macfm.table._schema import ColumnSchema
 
 __all__ = ["MAX_COLUMNS", "check_arrays", "check_column"]
 
@@ -112,7 +112,7 @@ def _check_kind(column: ColumnSchema) -> None:
 
 
 def _check_categories(column: ColumnSchema) -> None:
-    from ._categories import category_key
+    from macfm.table._categories import category_key
 
     if column.categories is None:
         return

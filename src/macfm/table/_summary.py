@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ._numbers import NumberCodec
-from ._schema import ColumnSchema
-from ._ticks import NANOSECONDS
-from ._transform import NumericTransform
+from macfm.table._numbers import NumberCodec
+from macfm.table._schema import ColumnSchema
+from macfm.table._ticks import NANOSECONDS
+from macfm.table._transform import NumericTransform
 
 __all__ = ["summarise"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._column import zone_name
-from ._ticks import NANOSECONDS
+from macfm.table._column import zone_name
+from macfm.table._ticks import NANOSECONDS
 
 __all__ = ["from_tagged", "to_tagged"]
 
