@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers impute bench docs test test-slow test-gpu test-data lint format clean distclean
+.PHONY: help venv peers impute bench docs gallery test test-slow test-gpu test-data lint format clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,7 +55,10 @@ bench: .venv/.core ## the quick benchmark and its report, in output/
 	$(BIN)/macfm bench report output/quick.jsonl -o output/bench
 
 docs: .venv/.docs ## build the documentation into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+gallery: .venv/.dev ## run the examples and keep their pictures for the documentation
+	$(BIN)/python scripts/build_gallery.py
 
 .venv/.docs: .venv/.core
 	$(PIP) -e ".[docs]"
@@ -82,7 +85,7 @@ format: .venv/.dev ## apply the safe fixes and the formatting
 	$(BIN)/ruff format .
 
 clean: ## remove outputs and caches, keep .venv
-	rm -rf output build dist .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
+	rm -rf output site build dist .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 	find src tests examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 	rm -rf src/*.egg-info
 

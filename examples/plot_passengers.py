@@ -70,5 +70,6 @@ def plot(observed: np.ndarray, ages: np.ndarray) -> Figure:
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else "passengers.png")
+    target = Path(sys.argv[1] if len(sys.argv) > 1 else "output/passengers.png")
+    target.parent.mkdir(parents=True, exist_ok=True)
     plot(*draw_ages()).savefig(target, dpi=150)

@@ -1,7 +1,10 @@
-"""The example table is there, and the example says what it did."""
+"""The example table is there, and every example does what it says."""
 
+import ast
 import functools
 import importlib.util
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import pandas as pd
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+PLOTS = sorted(EXAMPLES.glob("plot_*.py"))
 
 
 @pytest.fixture
@@ -44,3 +48,31 @@ def test_example_completes_the_table(example, monkeypatch, tmp_path, capsys):
     summary = capsys.readouterr().out
     assert "266 missing cells filled" in summary
     assert (tmp_path / "output" / "summary.txt").read_text() in summary
+
+
+def test_there_are_eight_stories_that_plot():
+    assert len(PLOTS) >= 8
+    for path in PLOTS:
+        story = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        title, blank, text = story.split("\n", 2)
+        assert title.endswith((".", "?")), path.name
+        assert not blank, path.name
+        assert len(text) > 100, path.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", PLOTS, ids=lambda path: path.stem)
+def test_a_story_ends_in_a_picture(path, tmp_path):
+    picture = tmp_path / "pictures" / "picture.png"
+    environment = {**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error::DeprecationWarning:__main__", path, picture],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size > 10_000
