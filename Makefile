@@ -7,10 +7,10 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers impute bench docs gallery test test-slow test-gpu test-data lint format clean distclean
+.PHONY: help venv peers impute bench docs gallery test test-examples test-slow test-gpu test-data lint format clean distclean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -54,18 +54,18 @@ bench: .venv/.core ## the quick benchmark and its report, in output/
 	$(BIN)/macfm bench run benchmarks/quick.toml -o output/quick.jsonl
 	$(BIN)/macfm bench report output/quick.jsonl -o output/bench
 
-docs: .venv/.docs ## build the documentation into site/
+docs: .venv/.dev ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 gallery: .venv/.dev ## run the examples and keep their pictures for the documentation
 	$(BIN)/python scripts/build_gallery.py
 
-.venv/.docs: .venv/.core
-	$(PIP) -e ".[docs]"
-	@touch $@
-
-test: lint ## what CI runs: lint, then the quick tests
+test: lint ## what CI runs: lint, the quick tests, the gallery's examples
 	$(BIN)/python -m pytest -q
+	$(MAKE) test-examples
+
+test-examples: .venv/.dev ## the examples of the gallery, two at a time
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m example -n 2
 
 test-slow: .venv/.dev ## the tests that train for longer
 	$(BIN)/python -m pytest -q -m "slow and not gpu and not data" --timeout=1800

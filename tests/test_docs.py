@@ -146,7 +146,6 @@ def test_no_page_is_left_out_of_the_menu():
         assert f" {page.relative_to(DOCS).as_posix()}\n" in menu
 
 
-@pytest.mark.slow
 def test_the_site_builds_strictly_and_fetches_nothing(tmp_path):
     for package in ("mkdocs", "material", "mkdocstrings_handlers.python"):
         pytest.importorskip(package.partition(".")[0])

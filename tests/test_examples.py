@@ -60,7 +60,8 @@ def test_there_are_eight_stories_that_plot():
         assert len(text) > 100, path.name
 
 
-@pytest.mark.slow
+@pytest.mark.example
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", PLOTS, ids=lambda path: path.stem)
 def test_a_story_ends_in_a_picture(path, tmp_path):
     picture = tmp_path / "pictures" / "picture.png"
