@@ -51,6 +51,8 @@ class Toy(Method):
             filled.iloc[:, 0] = 0.0
         if self.settings["mood"] == "lazy":
             return table
+        if self.settings["mood"] == "boundless":
+            filled.loc[table["x"].isna(), "x"] = np.inf
         return filled
 
 
@@ -164,6 +166,15 @@ def test_finished_cells_are_not_run_again_and_new_ones_are(plan):
     assert {record["mask"] for record in wider.run()} == {1}
 
 
+def test_other_settings_another_seed_or_another_file_are_other_cells(plan, table):
+    list(plan(SPEC).run())
+    assert plan(SPEC, seed=1).n_cells == 2
+    assert plan(replace(SPEC, settings={"toy": {"mood": "better"}})).n_cells == 1
+    assert plan(SPEC, target="z").n_cells == 2
+    table.write_text(table.read_text().replace("up", "upwards"))
+    assert plan(SPEC).n_cells == 2
+
+
 @pytest.mark.parametrize(
     ("mood", "status", "error"),
     [
@@ -171,6 +182,7 @@ def test_finished_cells_are_not_run_again_and_new_ones_are(plan):
         ("dead", "failed", "the process ended with 9"),
         ("careless", "failed", "observed cells of column 'x' were changed"),
         ("lazy", "failed", "column 'x' still has missing cells"),
+        ("boundless", "failed", "column 'x' was filled with infinite values"),
         ("slow", "timeout", "stopped after 3 s"),
     ],
 )

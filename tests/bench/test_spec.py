@@ -1,5 +1,6 @@
 """Specs: what they expand to, and what they refuse."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,18 @@ def test_ablations_carry_their_value_as_a_number_where_it_is_one(spec):
     assert ablated[0].settings == {"n_trials": 10}
 
 
+def test_narrowing_narrows_the_ablations_too(spec):
+    kept = spec.narrowed(datasets=["iris"], methods=["mean", "macfm-paper"], masks=1)
+    labels = {cell.label for cell in kept.cells() if cell.ablation}
+    assert labels == {"macfm-paper trials=10", "macfm-paper trials=few"}
+    assert spec.narrowed(methods=["mean"]).ablations == ()
+    assert spec.narrowed(datasets=["wine"]).ablations == ()
+    assert spec.narrowed(rates=[0.5]).ablations == ()
+    assert spec.narrowed() == replace(
+        spec, ablations=(replace(spec.ablations[0], masks=1),)
+    )
+
+
 def test_masks_come_one_after_the_other(spec):
     masks = [cell.mask for cell in spec.cells() if cell.ablation is None]
     assert masks == sorted(masks)
@@ -93,6 +106,7 @@ def test_the_specs_of_the_repository_are_sound(name):
         ("settings.knn", "settings.kn", "settings for 'kn', which is not in methods"),
         ("variants.10 =", "variant.10 =", "no key 'variant'"),
         ('datasets = ["wine", "iris"]', "", "datasets"),
+        ('["wine", "iris"]', '"wine"', "datasets must be a list, got 'wine'"),
         ("masks = 2", "masks = ", "is not a TOML file"),
         ("masks = 2", "masks = 2\ntime_limit = 0", "time_limit must be positive"),
         ("masks = 2", "masks = 2\nn_draws = 1", "n_draws must be at least 2"),

@@ -29,7 +29,13 @@ import pandas as pd
 from macfm.bench.datasets import LoadedTable, load_dataset, load_table
 from macfm.bench.mechanisms import hide, realised_rate
 from macfm.bench.methods import Method, check_learned, make_method
-from macfm.bench.metrics import Scale, draw_scores, log_loss, point_scores
+from macfm.bench.metrics import (
+    Scale,
+    draw_scores,
+    is_numeric,
+    log_loss,
+    point_scores,
+)
 from macfm.bench.records import FORMAT, record_line
 from macfm.bench.spec import Cell
 
@@ -68,6 +74,19 @@ class Job:
     categorical: tuple[str, ...] = ()
     #: Python files that register methods or datasets of their own.
     plugins: tuple[str, ...] = ()
+
+    def asked(self, cell: Cell) -> str:
+        """Return a digest of what else decides the outcome of a cell.
+
+        A cell is known by its dataset, mask and method; this tells apart other
+        settings, seeds, numbers of draws, and another file of the same name.
+        """
+        table = None
+        if self.table is not None and Path(self.table).is_file():
+            table = hashlib.sha256(Path(self.table).read_bytes()).hexdigest()
+        parts = (dict(cell.settings), self.seed, self.n_draws, table, self.target)
+        text = json.dumps([*parts, list(self.categorical)], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def to_json(self) -> str:
         """Return the job as a line of text."""
@@ -204,6 +223,7 @@ def blank_record(cell: Cell, job: Job) -> dict[str, Any]:
         "format": FORMAT,
         **cell.to_json(),
         "label": cell.label,
+        "asked": job.asked(cell),
         "status": "failed",
         "error": None,
         "inductive": method.inductive,
@@ -300,6 +320,8 @@ def _check_completed(filled: pd.DataFrame, table: pd.DataFrame) -> None:
             raise ValueError(f"observed cells of column {name!r} were changed")
         if filled[name].isna().any():
             raise ValueError(f"column {name!r} still has missing cells")
+        if is_numeric(filled[name]) and not np.isfinite(filled[name]).all():
+            raise ValueError(f"column {name!r} was filled with infinite values")
 
 
 def _about(holes: Holes) -> dict[str, Any]:
@@ -361,7 +383,10 @@ def _distribution(requirement: str) -> str:
 
 def _line(error: BaseException) -> str:
     """An error as one line, without places on the machine."""
-    text = " ".join(str(error).split()) or "no message"
+    text = " ".join(str(error).split())
+    if not text:
+        frames = traceback.extract_tb(error.__traceback__)
+        text = f"without a message, in {frames[-1].name}" if frames else "no message"
     text = text.replace(str(Path.home()), "~")
     return f"{type(error).__name__}: {text}"[:500]
 

@@ -44,7 +44,8 @@ class Scale(NamedTuple):
         """Return the scale of a training table with its holes."""
         numeric = train[[name for name in train if is_numeric(train[name])]]
         center, spread = numeric.mean(), numeric.std(ddof=0)
-        kept = spread.index[(spread > 0) & np.isfinite(spread)]
+        # Not spread > 0: rounding gives a constant column a spread of 1e-17.
+        kept = spread.index[(numeric.nunique() > 1) & np.isfinite(spread)]
         return cls(center[kept], spread[kept])
 
     @property

@@ -73,6 +73,14 @@ class Plan:
                 _kill(process)
 
     def _run_job(self, job: Job) -> list[dict[str, Any]]:
+        """Run one job; whatever happens, each of its cells gets a record."""
+        try:
+            return self._attempt(job)
+        except Exception as error:
+            reason = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
+            return [blank_record(cell, job) | reason for cell in job.cells]
+
+    def _attempt(self, job: Job) -> list[dict[str, Any]]:
         """Run one job in a process, and account for each of its cells."""
         method = METHODS[job.cells[0].method]
         python = interpreter_for(method, self.peers)
@@ -103,7 +111,8 @@ class Plan:
                 self._running.discard(process)
             log.seek(0)
             last = [line.strip() for line in log.read().splitlines() if line.strip()]
-        records = [json.loads(line) for line in text.splitlines()]
+        whole = text[: text.rfind("\n") + 1]  # a kill may leave half a line
+        records = [json.loads(line) for line in whole.splitlines()]
         if "error" not in outcome:
             said = f": {last[-1][:300]}" if last else ""
             outcome["error"] = f"the process ended with {process.returncode}{said}"
@@ -166,12 +175,7 @@ def make_plan(
     """
     import_plugins(tuple(plugins))
     output = Path(output)
-    done = set()
-    if output.exists():
-        records = latest(read_records(output))
-        done = {record_key(r) for r in records if not (retry and r["status"] != "ok")}
     cells = list({cell.key: cell for cell in spec.cells()}.values())
-    pending = [cell for cell in cells if cell.key not in done]
     if n_threads is None:
         n_threads = max(1, (os.cpu_count() or 1) // n_jobs)
     common = Job(
@@ -187,6 +191,17 @@ def make_plan(
         categorical=tuple(categorical),
         plugins=tuple(str(Path(path).resolve()) for path in plugins),
     )
+    done = {}
+    if output.exists():
+        for record in latest(read_records(output)):
+            if not (retry and record["status"] != "ok"):
+                done[record_key(record)] = record.get("asked")
+    # Records of other settings or of another file do not count.
+    pending = [
+        cell
+        for cell in cells
+        if cell.key not in done or done[cell.key] not in (None, common.asked(cell))
+    ]
     groups: dict[Any, list[Cell]] = {}
     for cell in pending:
         groups.setdefault(_group(cell), []).append(cell)

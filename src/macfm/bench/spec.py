@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ from macfm.bench.mechanisms import MECHANISMS
 
 __all__ = ["Ablation", "Cell", "Spec"]
 
-#: Names that `Spec.methods` may give instead of a list.
-ALL = "all"
+#: Keys of a spec that hold several names or numbers.
+LISTS = {"datasets", "methods", "mechanisms", "rates"}
 
 
 @dataclass(frozen=True)
@@ -169,6 +169,49 @@ class Spec:
         data["quirks"] = {name: tuple(values) for name, values in quirks.items()}
         return _build(cls, data)
 
+    def narrowed(
+        self,
+        *,
+        datasets: Sequence[str] | None = None,
+        methods: Sequence[str] | None = None,
+        mechanisms: Sequence[str] | None = None,
+        rates: Sequence[float] | None = None,
+        masks: int | None = None,
+    ) -> Spec:
+        """Return the spec with other lists; its ablations keep what is in them too.
+
+        An ablation of a method that is not listed is left out.
+        """
+        given = {
+            "datasets": datasets,
+            "methods": methods,
+            "mechanisms": mechanisms,
+            "rates": rates,
+        }
+        given = {key: tuple(value) for key, value in given.items() if value is not None}
+        ablations = []
+        for ablation in self.ablations:
+            if methods is not None and ablation.method not in methods:
+                continue
+            kept = {
+                key: tuple(v for v in getattr(ablation, key) or values if v in values)
+                for key, values in given.items()
+                if key != "methods"
+            }
+            if all(kept.values()):
+                fewer = min(ablation.masks or self.masks, masks or self.masks)
+                ablations.append(replace(ablation, **kept, masks=fewer))
+        settings = self.settings
+        if methods is not None:
+            settings = {k: v for k, v in settings.items() if k in methods}
+        return replace(
+            self,
+            **given,
+            masks=masks or self.masks,
+            settings=settings,
+            ablations=tuple(ablations),
+        )
+
     def cells(self) -> Iterator[Cell]:
         """Every cell of the run, those that share a table and a mask together."""
         places = _places(self.datasets, self.mechanisms, self.rates, self.masks)
@@ -209,7 +252,7 @@ def _places(
 ) -> list[tuple[str, str, float, int]]:
     """Mask by mask, so that a run broken off has whole masks."""
     return [
-        (dataset, mechanism, float(rate), mask)
+        (dataset, mechanism, float(f"{rate:.7g}"), mask)  # as records keep it
         for mask in range(masks)
         for rate in rates
         for dataset in datasets
@@ -223,6 +266,9 @@ def _build(kind: type, data: Mapping[str, Any]) -> Any:
     for key in data:
         if key not in known:
             raise ValueError(f"no key {key!r}; there are: {', '.join(known)}")
+    for key in LISTS.intersection(data):
+        if not isinstance(data[key], list | tuple):
+            raise ValueError(f"{key} must be a list, got {data[key]!r}")
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
     return kind(**values)
 

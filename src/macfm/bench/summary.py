@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from macfm.bench.records import record_key
+
 __all__ = ["ranking", "ranking_table"]
 
 
@@ -27,7 +29,7 @@ def ranking(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """
     rows = [
         {
-            "cell": (r["dataset"], r["mechanism"], r["rate"], r["mask"]),
+            "cell": record_key(r)[:-1],
             "method": r["label"],
             "MAE": r["scores"]["out"]["mae"],
             "RMSE": r["scores"]["out"]["rmse"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,16 +142,17 @@ def run(
     if table is None and (target or categorical):
         raise click.UsageError("--target and --categorical go with --table")
     with one_sentence():
+        name = None
         if table is not None:
-            _announce(table, target, categorical or ())
-        chosen = _spec(spec, table, choices)
+            name = _announce(table, target, categorical or ())
+        chosen = _spec(spec, name, choices)
         if time_limit is not None:
             chosen = replace(chosen, time_limit=time_limit)
         if no_ablations:
             chosen = replace(chosen, ablations=())
         plan = make_plan(
             chosen,
-            output or _default_output(spec, table),
+            output or _default_output(spec, name),
             n_jobs=jobs,
             n_threads=threads,
             device=device,
@@ -226,46 +227,41 @@ def methods() -> None:
     Console().print(listing)
 
 
-def _announce(table: str, target: str | None, categorical: tuple[str, ...]) -> None:
-    """Load a user's table once, so that its faults and oddities show at the start."""
+def _announce(table: str, target: str | None, categorical: tuple[str, ...]) -> str:
+    """Load a user's table once to show its faults and oddities; return its name."""
     from macfm.bench.datasets import load_table
 
     loaded = load_table(table, target=target, categorical=categorical)
     for note in loaded.notes:
         click.echo(f"note: {note}", err=True)
+    return loaded.name
 
 
-def _spec(spec: str | None, table: str | None, choices: dict[str, Any]) -> Spec:
+def _spec(spec: str | None, name: str | None, choices: dict[str, Any]) -> Spec:
     """The spec of a file or of a user's table, narrowed by the options."""
     from macfm.bench.spec import Spec
 
     if spec is not None:
         chosen = Spec.read(spec)
-    elif table is None:
+    elif name is None:
         chosen = Spec(datasets=choices["datasets"], methods=choices["methods"])
     else:
         chosen = Spec(
-            datasets=(Path(str(table)).name.split(".")[0],),
+            datasets=(name,),
             methods=OWN_TABLE_METHODS,
             mechanisms=("mcar",),
             masks=3,
         )
         if choices["datasets"]:
             raise click.UsageError("--table is the dataset; leave out --datasets")
-    given = {name: value for name, value in choices.items() if value is not None}
-    if "methods" in given:
-        kept = {k: v for k, v in chosen.settings.items() if k in given["methods"]}
-        given["settings"] = kept
-    return replace(chosen, **given)
+    return chosen.narrowed(**choices)
 
 
-def _default_output(spec: str | None, table: str | None) -> Path:
+def _default_output(spec: str | None, name: str | None) -> Path:
     """Beside the spec, or named after the table in the current folder."""
     if spec is not None:
         return Path(spec).with_suffix(".jsonl")
-    if table is None:
-        return Path("benchmark.jsonl")
-    return Path(Path(str(table)).name.split(".")[0] + "-benchmark.jsonl")
+    return Path("benchmark.jsonl" if name is None else f"{name}-benchmark.jsonl")
 
 
 def _carry_out(plan: Plan, *, quiet: bool) -> None:
@@ -283,7 +279,7 @@ def _carry_out(plan: Plan, *, quiet: bool) -> None:
     from macfm.bench.records import latest, read_records
     from macfm.bench.summary import ranking_table
 
-    screen = Console(stderr=True, quiet=quiet)
+    screen, errors = Console(stderr=True, quiet=quiet), Console(stderr=True)
     if plan.n_done:
         screen.print(f"{plan.n_done} cells have a record in {plan.output} already")
     bar = Progress(
@@ -297,15 +293,15 @@ def _carry_out(plan: Plan, *, quiet: bool) -> None:
         disable=quiet or not screen.is_terminal,
     )
     n_failed = 0
-    with bar:
+    with bar, closing(plan.run()) as records:
         task = bar.add_task("cells", total=plan.n_cells)
-        for record in plan.run():
+        for record in records:
             bar.advance(task)
             where = f"{record['dataset']} {record['mechanism']} {record['rate']:g}"
             name = f"{where} mask {record['mask']}: {record['label']}"
             if record["status"] != "ok":
                 n_failed += 1
-                screen.print(
+                errors.print(
                     f"{name}: {record['status']}: {record['error']}", markup=False
                 )
             elif not screen.is_terminal:

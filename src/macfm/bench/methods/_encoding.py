@@ -170,7 +170,7 @@ def _column_code(column: pd.Series) -> ColumnCode:
         return ColumnCode(
             name=column.name,
             mean=float(observed.mean()),
-            sd=sd if sd > 0 else 1.0,
+            sd=sd if observed.nunique() > 1 else 1.0,
             categories=(),
             shares=np.empty(0),
         )

@@ -42,7 +42,7 @@ def check_learned(
         if not is_float_dtype(train[name]):
             continue
         sd = train[name].std(ddof=0)
-        if not sd > 0:
+        if train[name].nunique() < 2:
             continue
         values = filled[name].to_numpy()[table[name].isna().to_numpy()]
         # A package may have started from the means of the rows it was given.
