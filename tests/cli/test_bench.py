@@ -108,6 +108,7 @@ def test_the_methods_are_listed():
             "'many' is not a list of numbers",
         ),
         (["run", "small.toml", "--methods", "magic"], 1, "there is no method 'magic'"),
+        (["run", "small.toml", "--datasets", "iriss"], 1, "did you mean 'iris'"),
         (["run", "small.toml", "--masks", "0"], 2, "0 is not in the range"),
         (["run", "small.toml", "--target", "x"], 2, "go with --table"),
         (["run", "broken.toml"], 1, "no key 'datsets'"),

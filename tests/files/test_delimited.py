@@ -392,3 +392,13 @@ def test_errors_of_options(tmp_path):
         table.write(table.frame.iloc[:0], tmp_path / "o.csv")
     with pytest.raises(FileError, match="must have the columns of the file"):
         table.write(table.frame[["a"]], tmp_path / "o.csv")
+
+
+def test_whole_numbers_behind_a_decimal_comma_stay_whole(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x;k\n72,0;1\n3,0;1\n;1\n")
+    table = read_table(path)
+    assert table.kinds["x"] == "integer"
+    completed = table.frame.assign(x=table.frame["x"].fillna(5))
+    table.write(completed, tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "x;k\n72,0;1\n3,0;1\n5,0;1\n"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from macfm.bench.cell import Job, blank_record, import_plugins
+from macfm.bench.datasets import get_dataset
 from macfm.bench.methods import METHODS, Method, make_method
 from macfm.bench.records import append_record, latest, read_records, record_key
 from macfm.bench.spec import Cell, Spec
@@ -176,6 +177,8 @@ def make_plan(
     import_plugins(tuple(plugins))
     output = Path(output)
     cells = list({cell.key: cell for cell in spec.cells()}.values())
+    for name in {cell.dataset for cell in cells} if table is None else ():
+        get_dataset(name)  # an unknown name is an error before anything runs
     if n_threads is None:
         n_threads = max(1, (os.cpu_count() or 1) // n_jobs)
     common = Job(

@@ -33,7 +33,8 @@ _READ_OUT = {
     "sample": {},
 }
 # They add columns to the table, or say what `--quiet` says.
-_NOT_SET = ("self", "add_indicator", "verbose")
+# --seed sets the last.
+_NOT_SET = ("self", "add_indicator", "verbose", "random_state")
 
 
 @dataclass(frozen=True)

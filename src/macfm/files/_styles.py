@@ -94,7 +94,8 @@ class IntegerStyle(Style):
     Attributes
     ----------
     suffix : str
-        ``".0"`` where pandas wrote integers with gaps as ``72.0``, else empty.
+        ``".0"`` or ``",0"`` where integers with gaps were written as ``72.0`` or
+        ``72,0``, else empty.
     """
 
     suffix: str = ""
@@ -103,7 +104,10 @@ class IntegerStyle(Style):
     @classmethod
     def of(cls, texts: Collection[str]) -> IntegerStyle | None:
         """Return the style, None for codes such as ``007`` and ``+4930123456``."""
-        suffix = ".0" if texts and all(text.endswith(".0") for text in texts) else ""
+        suffix = ""
+        for end in (".0", ",0"):
+            if texts and all(text.endswith(end) for text in texts):
+                suffix = end
         whole = [text.removesuffix(suffix) for text in texts]
         if not all(map(_INTEGER, whole)) or any(map(_TELEPHONE, whole)):
             return None
