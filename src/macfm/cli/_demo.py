@@ -44,7 +44,7 @@ def demo(ctx: click.Context, output: str, force: bool) -> None:
     \b
     Examples:
       macfm demo
-      macfm demo -o /tmp/passengers
+      macfm demo -o passengers
     """
     from macfm.files import check_target
 
