@@ -23,8 +23,8 @@ from macfm.files._records import (
     split_records,
     unquote,
 )
-from macfm.files._styles import FloatStyle, Style
-from macfm.files._table_file import Fill, Filled, TableFile, fill_frame
+from macfm.files._styles import FloatStyle
+from macfm.files._table_file import Fill, Filled, StyledFile
 
 __all__ = ["DelimitedFile", "read_delimited"]
 
@@ -33,7 +33,7 @@ _GROUPED_POINT = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+").fullmatch
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?").fullmatch
 
 
-class DelimitedFile(TableFile):
+class DelimitedFile(StyledFile):
     """A table of delimited text.
 
     Parameters
@@ -65,19 +65,11 @@ class DelimitedFile(TableFile):
         columns: dict[str, TextColumn],
         notes: list[str],
     ) -> None:
-        super().__init__(
-            source,
-            form,
-            frame,
-            kinds={name: column.style.kind for name, column in columns.items()},
-            marks={name: column.marks for name, column in columns.items()},
-            notes=notes,
-        )
+        super().__init__(source, form, frame, columns=columns, notes=notes)
         self._text = text
         self._records = records
         self._header = header
         self._data = data
-        self._styles: dict[str, Style] = {n: c.style for n, c in columns.items()}
         self._quotes: dict[str, bool] = {}
 
     def _all_quoted(self, name: str, place: int) -> bool:
@@ -125,9 +117,6 @@ class DelimitedFile(TableFile):
                 for row, i in enumerate(self._data, start=1)
             ]
         return self._text.encode(end.join([*lines, ""]), self.source)
-
-    def _typed(self, fill: Fill) -> pd.DataFrame:
-        return fill_frame(self.frame, self._styles, fill)
 
     def _fill_texts(self, fill: Fill) -> Iterable[tuple[str, Filled]]:
         """What fills each column as text in the column's style."""

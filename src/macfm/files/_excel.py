@@ -16,13 +16,13 @@ from macfm.files._fresh import cell_setter, plain_values
 from macfm.files._infer import TextColumn, infer
 from macfm.files._marks import Marks
 from macfm.files._styles import EmptyStyle, FloatStyle, IntegerStyle, Style, TextStyle
-from macfm.files._table_file import Fill, TableFile, fill_frame
+from macfm.files._table_file import Fill, StyledFile
 from macfm.files._times import TimeStyle
 
 __all__ = ["ExcelFile", "read_excel"]
 
 
-class ExcelFile(TableFile):
+class ExcelFile(StyledFile):
     """A table in a sheet.
 
     Parameters
@@ -48,17 +48,9 @@ class ExcelFile(TableFile):
         columns: dict[str, TextColumn],
         notes: list[str],
     ) -> None:
-        super().__init__(
-            source,
-            form,
-            frame,
-            kinds={name: column.style.kind for name, column in columns.items()},
-            marks={name: column.marks for name, column in columns.items()},
-            notes=notes,
-        )
+        super().__init__(source, form, frame, columns=columns, notes=notes)
         self._data = data
         self._sheet = sheet
-        self._styles = {name: column.style for name, column in columns.items()}
 
     def _facts(self) -> dict[str, Any]:
         return {"sheet": self._sheet}
@@ -91,9 +83,6 @@ class ExcelFile(TableFile):
         self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
     ) -> bytes:
         return self._stack_afresh(fills, names, form)
-
-    def _typed(self, fill: Fill) -> pd.DataFrame:
-        return fill_frame(self.frame, self._styles, fill)
 
 
 def read_excel(

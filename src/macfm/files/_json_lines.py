@@ -21,7 +21,7 @@ from macfm.files._styles import (
     IntegerStyle,
     TextStyle,
 )
-from macfm.files._table_file import Fill, TableFile, fill_frame
+from macfm.files._table_file import Fill, StyledFile
 
 __all__ = ["JsonLinesFile", "read_json_lines"]
 
@@ -31,7 +31,7 @@ _value = json.JSONDecoder().raw_decode
 Spans = dict[str, tuple[int, int]]
 
 
-class JsonLinesFile(TableFile):
+class JsonLinesFile(StyledFile):
     """A table of JSON objects.
 
     Parameters
@@ -66,19 +66,11 @@ class JsonLinesFile(TableFile):
         tokens: dict[str, dict[str, str]],
         notes: list[str],
     ) -> None:
-        super().__init__(
-            source,
-            form,
-            frame,
-            kinds={name: column.style.kind for name, column in columns.items()},
-            marks={name: column.marks for name, column in columns.items()},
-            notes=notes,
-        )
+        super().__init__(source, form, frame, columns=columns, notes=notes)
         self._text = text
         self._lines = lines
         self._data = data
         self._spans = spans
-        self._styles = {name: column.style for name, column in columns.items()}
         self._tokens = tokens
 
     def _facts(self) -> dict:
@@ -106,9 +98,6 @@ class JsonLinesFile(TableFile):
                     pairs.append("")
                 out.append(line[:brace] + comma.join(pairs) + rest)
         return self._text.encode("\n".join([*out, ""]), self.source)
-
-    def _typed(self, fill: Fill) -> pd.DataFrame:
-        return fill_frame(self.frame, self._styles, fill)
 
     def _filled_lines(self, fill: Fill) -> list[str]:
         lines = list(self._lines)

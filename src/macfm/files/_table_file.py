@@ -15,10 +15,11 @@ from macfm.files._compress import compress
 from macfm.files._errors import FileError
 from macfm.files._formats import Format, resolve_format
 from macfm.files._fresh import encode_frame
+from macfm.files._infer import TextColumn
 from macfm.files._styles import Style
 from macfm.files._target import check_target, is_folder, write_bytes, write_folder
 
-__all__ = ["Fill", "Filled", "TableFile", "fill_frame"]
+__all__ = ["Fill", "Filled", "StyledFile", "TableFile", "fill_frame"]
 
 
 @dataclass(frozen=True)
@@ -294,3 +295,37 @@ class TableFile(ABC):
     @abstractmethod
     def _typed(self, fill: Fill) -> pd.DataFrame:
         """Return a new frame with its holes filled, for other formats."""
+
+
+class StyledFile(TableFile):
+    """A table whose columns have a style, in which what fills them is written.
+
+    Parameters
+    ----------
+    columns : dict of str to TextColumn
+        What was found out about each column.
+    source, form, frame, notes
+        As in TableFile.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        form: Format,
+        frame: pd.DataFrame,
+        *,
+        columns: Mapping[str, TextColumn],
+        notes: Sequence[str],
+    ) -> None:
+        super().__init__(
+            source,
+            form,
+            frame,
+            kinds={name: column.style.kind for name, column in columns.items()},
+            marks={name: column.marks for name, column in columns.items()},
+            notes=notes,
+        )
+        self._styles = {name: column.style for name, column in columns.items()}
+
+    def _typed(self, fill: Fill) -> pd.DataFrame:
+        return fill_frame(self.frame, self._styles, fill)
