@@ -36,7 +36,7 @@ ALLOWED = {
         set(),
     ),
     "bench": (
-        {"macfm", "table"},
+        {"macfm", "table", "files"},
         {
             *("numpy", "pandas", "scipy", "sklearn", "joblib", "torch", "rich"),
             "packaging",

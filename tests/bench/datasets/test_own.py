@@ -144,3 +144,14 @@ def test_an_unknown_column_is_an_error_that_lists_them(table, tmp_path):
     path = write(table, tmp_path / "a.csv")
     with pytest.raises(DatasetError, match="no column 'age'; its columns are: height"):
         load_table(path, target="age")
+
+
+def test_decimal_commas_are_numbers_and_marks_are_missing(table, tmp_path):
+    path = tmp_path / "a.csv"
+    table[["height", "children"]].to_csv(path, index=False, sep=";", decimal=",")
+    path.write_text(path.read_text() + "?;3\n")
+    loaded = load_table(path)
+    assert loaded.notes == ()
+    assert loaded.frame.dtypes.tolist() == [np.float64, np.float64]
+    np.testing.assert_allclose(loaded.frame["height"][:N], table["height"])
+    assert loaded.frame["height"].isna().tolist() == [False] * N + [True]

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from macfm.bench.datasets._dataset import DatasetError, LoadedTable
-from macfm.bench.datasets._read import SUFFIXES, read_table_file
+from macfm.bench.datasets._read import SUFFIXES, check_file, read_table_file
 from macfm.bench.datasets._roles import to_number, to_text
+from macfm.files import FileError, read_table
 
 MIN_ROWS = 20
 MIN_COLUMNS = 2
@@ -44,7 +45,7 @@ def load_table(
         Columns of numbers that are codes of categories.
     """
     path = Path(path).expanduser()
-    source = read_table_file(path)
+    source = _read(path)
     source.columns = [str(c) for c in source.columns]
     for name in (*categorical, *([target] if target is not None else [])):
         if name not in source.columns:
@@ -68,6 +69,17 @@ def load_table(
             name = name[: -len(suffix)]
             break
     return LoadedTable(name, frame, target, notes=notes)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """Read a file as the command line does: delimiters, decimal commas, marks."""
+    check_file(path)
+    if path.name.lower().endswith(".parquet"):
+        return read_table_file(path)
+    try:
+        return read_table(path).frame
+    except FileError as error:
+        raise DatasetError(f"{path} cannot be read: {error}") from error
 
 
 def infer_roles(

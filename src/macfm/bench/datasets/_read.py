@@ -23,17 +23,22 @@ if tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1):
     EXACT["float_precision"] = "round_trip"
 
 
+def check_file(path: Path) -> None:
+    """Refuse a file that is not there or has no suffix that tells its format."""
+    if not path.is_file():
+        raise DatasetError(f"there is no file {path}")
+    if not path.name.lower().endswith(SUFFIXES):
+        raise DatasetError(f"{path} must end in one of {', '.join(SUFFIXES)}")
+
+
 def read_table_file(path: Path, **options: Any) -> pd.DataFrame:
     """Read a parquet or delimited text file as it stands.
 
     `options` go to `pandas.read_csv`. The delimiter of a ``.csv`` is the comma,
     semicolon or tab that its first line has most of.
     """
-    if not path.is_file():
-        raise DatasetError(f"there is no file {path}")
+    check_file(path)
     name = path.name.lower()
-    if not name.endswith(SUFFIXES):
-        raise DatasetError(f"{path} must end in one of {', '.join(SUFFIXES)}")
     try:
         if name.endswith(".parquet"):
             return _read_parquet(path)
