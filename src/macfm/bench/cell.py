@@ -70,6 +70,8 @@ class Job:
     #: A user's own file, in place of a registered dataset, and what is known of it: a
     #: column that is not a feature, numeric columns that are categories.
     table: str | None = None
+    #: SHA-256 of that file when the run was planned.
+    digest: str | None = None
     target: str | None = None
     categorical: tuple[str, ...] = ()
     #: Python files that register methods or datasets of their own.
@@ -81,10 +83,7 @@ class Job:
         A cell is known by its dataset, mask and method; this tells apart other
         settings, seeds, numbers of draws, and another file of the same name.
         """
-        table = None
-        if self.table is not None and Path(self.table).is_file():
-            table = hashlib.sha256(Path(self.table).read_bytes()).hexdigest()
-        parts = (dict(cell.settings), self.seed, self.n_draws, table, self.target)
+        parts = (dict(cell.settings), self.seed, self.n_draws, self.digest, self.target)
         text = json.dumps([*parts, list(self.categorical)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

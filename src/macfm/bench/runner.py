@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -190,6 +191,7 @@ def make_plan(
         n_jobs=n_jobs,
         data_dir=data_dir,
         table=table,
+        digest=None if table is None else _digest(table),
         target=target,
         categorical=tuple(categorical),
         plugins=tuple(str(Path(path).resolve()) for path in plugins),
@@ -216,6 +218,11 @@ def make_plan(
         n_done=len(cells) - len(pending),
         n_jobs=n_jobs,
     )
+
+
+def _digest(path: str) -> str:
+    """SHA-256 of a file, read once for all cells."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def find_peers(folder: str | Path | None) -> Path:
