@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from macfm.bench import methods
-from macfm.bench.cell import Job, make_holes, run_job
+from macfm.bench.cell import Job, import_plugins, make_holes, run_job
 from macfm.bench.datasets import load_table
 from macfm.bench.records import read_records
 from macfm.bench.runner import interpreter_for, make_plan
@@ -81,7 +81,32 @@ class Averages(Toy):
         return super().fit(train)
 
 
-for method in (Toy, Absent, Averages):
+class Reader(Toy):
+    """Reads a model it shares with the others of its kind."""
+
+    name, title, about = "reader", "Reader", "A test."
+    defaults = {"mood": "good", "pause": 0.0, "pause_in_fit": 0.0}
+    imports = ("wave",)
+
+    def fit(self, train):
+        assert "wave" in sys.modules
+        time.sleep(self.settings["pause_in_fit"])
+        return super().fit(train)
+
+    def fit_key(self):
+        return "one for all"
+
+    def adopt(self, fitted):
+        self.first = fitted.first
+
+    def impute(self, table):
+        time.sleep(self.settings["pause"])
+        if self.settings["mood"] == "dead":
+            os._exit(9)
+        return Toy.impute(self, table)
+
+
+for method in (Toy, Absent, Averages, Reader):
     if method.name not in METHODS:
         register_method(method)
 '''
@@ -106,7 +131,8 @@ def plugin(tmp_path):
     yield str(path)
     methods.METHODS.clear()
     methods.METHODS.update(before)
-    sys.modules.pop("macfm_plugin_toy", None)
+    for name in [n for n in sys.modules if n.startswith("macfm_plugin_")]:
+        del sys.modules[name]
 
 
 @pytest.fixture
@@ -195,6 +221,88 @@ def test_what_goes_wrong_is_a_record_with_its_reason(plan, mood, status, error):
     assert record["scores"] is None
     assert plan(spec).n_cells == 0
     assert plan(spec, retry=True).n_cells == 1
+
+
+@pytest.mark.parametrize(
+    ("mood", "error"),
+    [("dead", "the process ended with 9"), ("slow", "stopped after 4 s")],
+)
+def test_a_cell_that_does_not_end_is_known_as_well_as_one_that_does(plan, mood, error):
+    spec = replace(SPEC, settings={"toy": {"mood": mood}}, time_limit=4)
+    done, lost = plan(spec).run()
+    assert lost["error"].startswith(error)
+    for name in ("seeds", "realised_rate", "n_train", "machine", "columns_left_out"):
+        assert lost[name] == done[name]
+    assert lost["versions"]["numpy"] == np.__version__
+
+
+def shared_fit(**variants):
+    """A spec of one method whose fit serves several variants too."""
+    ablation = {
+        "name": "pace",
+        "method": "reader",
+        "datasets": ["mine"],
+        "mechanisms": ["mcar"],
+        "masks": 1,
+        "variants": variants,
+    }
+    return Spec.from_dict(
+        {
+            "datasets": ["mine"],
+            "methods": ["reader"],
+            "mechanisms": ["mcar"],
+            "masks": 1,
+            "time_limit": 4,
+            "ablations": [ablation],
+        }
+    )
+
+
+@pytest.mark.parametrize("trouble", [{"pause": 60.0}, {"mood": "dead"}])
+def test_a_read_out_that_does_not_end_costs_no_other_its_result(plan, trouble):
+    work = plan(shared_fit(bad=trouble, good={"pause": 0.01}))
+    assert [len(job.cells) for job in work.jobs] == [3]
+    plain, bad, good = work.run()
+    assert plain["status"] == good["status"] == "ok", good["error"]
+    assert bad["status"] == ("timeout" if "pause" in trouble else "failed")
+    assert bad["fit_shared_with"] == "reader"
+    assert bad["scores"] is None
+    assert good["scores"] == plain["scores"]
+
+
+def test_a_fit_that_does_not_end_is_tried_once_for_all_who_share_it(plan):
+    spec = shared_fit(other={"pause": 0.01})
+    spec = replace(spec, settings={"reader": {"pause_in_fit": 60.0}})
+    began = time.monotonic()
+    first, second = plan(spec).run()
+    assert first["status"] == second["status"] == "timeout"
+    assert first["label"] != second["label"]
+    assert time.monotonic() - began < 7
+
+
+def test_a_column_that_keeps_no_training_cell_is_left_out_and_named(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["x", "y", "rare"])
+    frame.loc[2:, "rare"] = np.nan
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    cells = [Cell("mine", (), "mcar", 0.7, mask, "mean") for mask in range(8)]
+    table = str(tmp_path / "mine.csv")
+    records = [r for c in cells for r in run_job(Job((c,), table=table))]
+    assert {record["status"] for record in records} == {"ok"}
+    left_out = [record["columns_left_out"] for record in records]
+    assert ["rare"] in left_out
+    assert [] in left_out
+    for record in records:
+        shown = set(record["realised_rate"]["train"]["columns"])
+        assert shown == {"x", "y", "rare"} - set(record["columns_left_out"])
+
+
+def test_plugins_of_the_same_file_name_are_both_taken(tmp_path, plugin):
+    other = tmp_path / "other" / "toy.py"
+    other.parent.mkdir()
+    other.write_text(PLUGIN.replace('"toy"', '"other-toy"'))
+    import_plugins((plugin, str(other)))
+    assert {"toy", "other-toy"} <= set(methods.METHODS)
 
 
 def test_a_method_whose_packages_are_missing_says_how_to_get_them(plan):

@@ -1,8 +1,8 @@
 """One place of the benchmark: split, hide, fit, impute, score, record.
 
-Run as a module it reads a job from standard input and writes one record a line. That
-is how the runner keeps each fit in a process of its own, and if need be in another
-environment.
+Run as a module it reads a job from standard input and writes one record a line, those
+of status "started" before a cell's outcome is known. That is how the runner keeps each
+fit in a process of its own, and if need be in another environment.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import time
 import traceback
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -87,6 +87,16 @@ class Job:
         text = json.dumps([*parts, list(self.categorical)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
+    def about_table(self) -> dict[str, Any] | None:
+        """Return what a record says of a user's own file; None for a dataset."""
+        if self.table is None:
+            return None
+        return {
+            "file": Path(self.table).name,
+            "target": self.target,
+            "categorical": list(self.categorical),
+        }
+
     def to_json(self) -> str:
         """Return the job as a line of text."""
         return json.dumps(asdict(self))
@@ -116,10 +126,15 @@ class Holes:
     scale: Scale
     #: Seed of the masks.
     seed: tuple[int, ...]
+    #: Columns without any observed training cell, which no method can learn from.
+    left_out: tuple[str, ...] = ()
 
 
 def make_holes(loaded: LoadedTable, cell: Cell) -> Holes:
-    """Split a table by the fixed seed and hide cells of both parts separately."""
+    """Split a table by the fixed seed and hide cells of both parts separately.
+
+    A column that is left without any observed training cell is taken out of both parts.
+    """
     order = np.random.default_rng(SPLIT_SEED).permutation(len(loaded.frame))
     n_train = int(TRAIN_SHARE * len(order))
     where = f"{cell.dataset}|{cell.mechanism}|{cell.rate:g}"
@@ -136,6 +151,8 @@ def make_holes(loaded: LoadedTable, cell: Cell) -> Holes:
             raw_drivers="raw-drivers" in cell.quirks,
         )
         parts.append((truth, hidden, truth.mask(hidden)))
+    shown = parts[0][-1].notna().any()
+    parts = [tuple(frame.loc[:, shown] for frame in part) for part in parts]
     (train_truth, train_hidden, train), (test_truth, test_hidden, test) = parts
     return Holes(
         train=train,
@@ -146,6 +163,7 @@ def make_holes(loaded: LoadedTable, cell: Cell) -> Holes:
         test_hidden=test_hidden,
         scale=Scale.of(train),
         seed=seed,
+        left_out=tuple(shown.index[~shown].map(str)),
     )
 
 
@@ -161,7 +179,7 @@ def load_for(job: Job) -> LoadedTable:
 def import_plugins(paths: tuple[str, ...]) -> None:
     """Import Python files, which register what they define."""
     for path in paths:
-        name = f"macfm_plugin_{Path(path).stem}"
+        name = f"macfm_plugin_{Path(path).stem}_{zlib.crc32(str(path).encode()):08x}"
         if name in sys.modules:
             continue
         spec = importlib.util.spec_from_file_location(name, path)
@@ -172,8 +190,14 @@ def import_plugins(paths: tuple[str, ...]) -> None:
         spec.loader.exec_module(module)
 
 
-def run_job(job: Job) -> Iterator[dict[str, Any]]:
-    """Run the cells of a job, one fit for all, and yield a record for each."""
+def run_job(
+    job: Job, *, on_start: Callable[[dict[str, Any]], None] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Run the cells of a job, one fit for all, and yield a record for each.
+
+    `on_start` is given each record when its cell begins, and again when its model is
+    fitted: what is known of the cell if the process does not live to finish it.
+    """
     try:
         import_plugins(job.plugins)
         holes = make_holes(load_for(job), job.cells[0])
@@ -186,6 +210,8 @@ def run_job(job: Job) -> Iterator[dict[str, Any]]:
     for cell in job.cells:
         record = blank_record(cell, job) | _about(holes)
         record["seeds"]["mask"] = list(holes.seed)
+        if on_start:
+            on_start(record)
         try:
             method = make_method(
                 cell.method,
@@ -195,6 +221,8 @@ def run_job(job: Job) -> Iterator[dict[str, Any]]:
                 **cell.settings,
             )
             if fitted is None:
+                for name in method.imports:  # before the clock starts
+                    importlib.import_module(name)
                 began = time.perf_counter()
                 method.fit(holes.train.copy())
                 fit_seconds = time.perf_counter() - began
@@ -202,9 +230,12 @@ def run_job(job: Job) -> Iterator[dict[str, Any]]:
             else:
                 method.adopt(fitted)
                 shared = fitted.name
+            record["fit_shared_with"] = shared
+            record["seconds"] = {"fit": fit_seconds}
+            if on_start:
+                on_start(record)
             record |= _score(method, holes, job.n_draws)
             record["seconds"]["fit"] = fit_seconds
-            record["fit_shared_with"] = shared
             record["settings"] = method.resolved()
             record["machine"] = machine(job, method)
             record["status"] = "ok"
@@ -223,6 +254,7 @@ def blank_record(cell: Cell, job: Job) -> dict[str, Any]:
         **cell.to_json(),
         "label": cell.label,
         "asked": job.asked(cell),
+        "table": job.about_table(),
         "status": "failed",
         "error": None,
         "inductive": method.inductive,
@@ -344,6 +376,7 @@ def _about(holes: Holes) -> dict[str, Any]:
         "n_numeric": n_numeric,
         "n_categorical": holes.train.shape[1] - n_numeric,
         "realised_rate": rates,
+        "columns_left_out": list(holes.left_out),
     }
 
 
@@ -395,9 +428,16 @@ def main() -> None:
     records = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a method prints does not mix with the records
     job = Job.from_json(sys.stdin.read())
-    for record in run_job(job):
+
+    def write(record: dict[str, Any]) -> None:
         records.write(record_line(record))
         records.flush()
+
+    def write_start(record: dict[str, Any]) -> None:
+        write(record | {"status": "started"})
+
+    for record in run_job(job, on_start=write_start):
+        write(record)
 
 
 if __name__ == "__main__":

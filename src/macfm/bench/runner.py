@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
@@ -16,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from macfm.bench._process import converse, kill
 from macfm.bench.cell import Job, blank_record, import_plugins
 from macfm.bench.datasets import get_dataset
 from macfm.bench.methods import METHODS, Method, make_method
@@ -24,13 +22,6 @@ from macfm.bench.spec import Cell, Spec
 
 __all__ = ["Plan", "find_peers", "interpreter_for", "make_plan"]
 
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -38,7 +29,7 @@ class Plan:
 
     #: Jobs in the order of the spec.
     jobs: tuple[Job, ...]
-    #: Seconds for one cell.
+    #: Seconds for one cell; the first of a job has its loading and its fit in them.
     time_limit: float
     #: File of the records.
     output: Path
@@ -72,7 +63,7 @@ class Plan:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in list(self._running):
-                _kill(process)
+                kill(process)
 
     def _run_job(self, job: Job) -> list[dict[str, Any]]:
         """Run one job; whatever happens, each of its cells gets a record."""
@@ -83,44 +74,29 @@ class Plan:
             return [blank_record(cell, job) | reason for cell in job.cells]
 
     def _attempt(self, job: Job) -> list[dict[str, Any]]:
-        """Run one job in a process, and account for each of its cells."""
+        """Run one job in a process, and account for each of its cells.
+
+        A process that ends early takes the cell it is at with it. The cells after that
+        one run in another process, unless the fit they share is what did not end.
+        """
         method = METHODS[job.cells[0].method]
         python = interpreter_for(method, self.peers)
         if python is None:
             return [_unavailable(cell, job, method) for cell in job.cells]
-        limit = self.time_limit * len(job.cells)
-        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
-            process = subprocess.Popen(
-                [str(python), "-m", "macfm.bench.cell"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                encoding="utf-8",
-                start_new_session=True,
-                env=_environment(job.n_threads),
-            )
-            self._running.add(process)
-            try:
-                text, _ = process.communicate(job.to_json(), timeout=limit)
-                outcome = {"status": "failed"}
-            except subprocess.TimeoutExpired:
-                _kill(process)
-                text, _ = process.communicate()
-                reason = f"stopped after {limit:.0f} s"
-                outcome = {"status": "timeout", "error": reason}
-            finally:
-                self._running.discard(process)
-            log.seek(0)
-            last = [line.strip() for line in log.read().splitlines() if line.strip()]
-        whole = text[: text.rfind("\n") + 1]  # a kill may leave half a line
-        records = [json.loads(line) for line in whole.splitlines()]
-        if "error" not in outcome:
-            said = f": {last[-1][:300]}" if last else ""
-            outcome["error"] = f"the process ended with {process.returncode}{said}"
-        for cell in job.cells[len(records) :]:
-            records.append(blank_record(cell, job) | outcome)
-        return records
+        records, begun, outcome = converse(
+            job, python, limit=self.time_limit, running=self._running
+        )
+        n_done = len(records)
+        if n_done == len(job.cells):
+            return records
+        fitted = begun is not None and begun["seconds"] is not None
+        n_lost = 1 if fitted else len(job.cells) - n_done
+        for cell in job.cells[n_done : n_done + n_lost]:
+            known = blank_record(cell, job) if begun is None else begun
+            about = cell.to_json() | {"label": cell.label, "asked": job.asked(cell)}
+            records.append(known | about | outcome)
+        rest = job.cells[len(records) :]
+        return records + (self._attempt(replace(job, cells=rest)) if rest else [])
 
 
 def make_plan(
@@ -268,20 +244,3 @@ def _unavailable(cell: Cell, job: Job, method: type[Method]) -> dict[str, Any]:
     needed = ", ".join(method.requires)
     error = f"needs {needed}; `make peers` builds an environment that has them"
     return blank_record(cell, job) | {"status": "unavailable", "error": error}
-
-
-def _environment(n_threads: int) -> dict[str, str]:
-    """The variables of a job's process."""
-    threads = dict.fromkeys(THREAD_VARIABLES, str(n_threads))
-    return dict(os.environ) | threads | {"PYTHONHASHSEED": "0"}
-
-
-def _kill(process: subprocess.Popen) -> None:
-    """End a process and those it started."""
-    try:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    except ProcessLookupError:
-        pass

@@ -119,6 +119,24 @@ def test_mice_draws_categories_as_often_as_they_are():
         assert means["a"] < means["b"] < means["c"]
 
 
+def test_mice_stays_within_reach_of_what_it_saw_where_rows_are_few():
+    rng = np.random.default_rng(0)
+    n = 60
+    truth = pd.DataFrame(rng.normal(size=(n, 4)), columns=list("wxyz"))
+    for j in range(8):
+        truth[f"c{j}"] = pd.Series(rng.choice(list("abcdef"), n), dtype=str)
+    train, _ = with_holes(truth, share=0.5)
+    train.loc[12:, "z"] = np.nan
+    method = make_method("mice").fit(train)
+    x = method.code_.one_hot(train)
+    assert x.shape[1] > train["z"].notna().sum()  # more coefficients than rows
+    for draw in (method.impute(train), *method.draw(train, 3)):
+        for name in "wxyz":
+            low, high = train[name].min(), train[name].max()
+            reach = 1.000001 * (high - low)
+            assert draw[name].between(low - reach, high + reach).all()
+
+
 def low_rank(n=300, d=12, rank=2, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, d))

@@ -171,6 +171,25 @@ def test_the_summary_names_files_machine_versions_and_command(grid, tmp_path):
     assert "`make bench`" in files["report.md"].read_text(encoding="utf-8")
 
 
+def test_the_command_of_a_table_of_ones_own_names_its_file(grid, tmp_path):
+    about = {"file": "my table.csv", "target": "y", "categorical": ["ward", "sex"]}
+    records = [r | {"table": about} for r in grid(["mean", "knn"], ["letter"])]
+    files = written(records, tmp_path)
+    text = files["report.md"].read_text(encoding="utf-8")
+    command = "macfm bench run --table 'my table.csv' --target y --categorical ward,sex"
+    assert f"`{command} --methods mean,knn" in text
+    assert "--datasets" not in text
+
+
+def test_a_failed_cell_that_was_fitted_is_not_timed(grid, tmp_path):
+    records = grid(["mean", "knn"], ["letter"], masks=2)
+    lost = {"status": "timeout", "error": "stopped after 9 s", "scores": None}
+    records[-1] |= lost | {"seconds": {"fit": 1e6}}
+    text = written(records, tmp_path)["report.md"].read_text(encoding="utf-8")
+    assert "1 ran out of time" in text
+    assert "hours" not in text
+
+
 def test_labels_of_the_pareto_picture_do_not_overlap():
     pytest.importorskip("matplotlib")
     points = [

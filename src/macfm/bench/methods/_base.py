@@ -43,6 +43,8 @@ class Method(ABC):
     requires: ClassVar[tuple[str, ...]] = ()
     #: Environment of `make peers` that has them, if the present one has not.
     environment: ClassVar[str | None] = None
+    #: Modules it imports late, which the benchmark imports before it takes the time.
+    imports: ClassVar[tuple[str, ...]] = ()
     #: Settings and their defaults.
     defaults: ClassVar[dict[str, Any]] = {}
 

@@ -30,6 +30,7 @@ class GCImpute(Method):
     about: ClassVar[str] = "Gaussian copula with ordinal margins (gcimpute)."
     requires: ClassVar[tuple[str, ...]] = ("gcimpute==0.0.4", "numpy<2")
     environment: ClassVar[str | None] = "gcimpute"
+    imports: ClassVar[tuple[str, ...]] = ("gcimpute.gaussian_copula",)
     defaults: ClassVar[dict[str, Any]] = {
         "max_iter": 50,
         "tol": 0.01,

@@ -33,6 +33,7 @@ class HyperImpute(Method):
         "scikit-learn<1.8",
     )
     environment: ClassVar[str | None] = "hyperimpute"
+    imports: ClassVar[tuple[str, ...]] = ("joblib", "hyperimpute.plugins.imputers")
     defaults: ClassVar[dict[str, Any]] = {
         "optimizer": "simple",
         "class_threshold": 5,

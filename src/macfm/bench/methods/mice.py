@@ -20,6 +20,8 @@ class _Regression:
     """Shape ``(1 + d, width)``, the intercept first; 0 for the column's own block."""
     sigma: np.ndarray
     """Residual standard deviations, shape ``(width,)``."""
+    bounds: tuple[float, float]
+    """Between these its draws are kept: one range beyond what was observed."""
 
 
 class MICE(OneHotMethod):
@@ -29,7 +31,8 @@ class MICE(OneHotMethod):
     the residual variance from their posterior, and draws the column's missing cells
     from the prediction; a category is drawn in proportion to its clipped scores.
     Several chains of sweeps are run on the training rows, and their coefficients are
-    kept: new rows walk through the sweeps of a chain without another fit.
+    kept: new rows walk through the sweeps of a chain without another fit. Where a
+    column has few observed cells for the width of the table, its ridge is raised.
 
     scikit-learn's ``IterativeImputer`` does the same for numbers, but knows no blocks:
     within a block each indicator is 1 minus the others, so that a chain over indicators
@@ -102,18 +105,37 @@ class MICE(OneHotMethod):
         design = design[:, others]
         y = x[shown, block]
         gram = design.T @ design
-        gram[np.diag_indices_from(gram)] *= 1 + self.settings["ridge"]
+        gram[np.diag_indices_from(gram)] *= 1 + self._ridges(gram, len(y))
         gram[np.diag_indices_from(gram)] += 1e-9 * len(y)
         root = np.linalg.cholesky(gram)
         beta = np.linalg.solve(root.T, np.linalg.solve(root, design.T @ y))
-        n_free = max(len(y) - len(others), 1)
+        n_free = max(len(y) - min(len(others), len(y) // 2), 1)
         residual = ((y - design @ beta) ** 2).sum(axis=0)
         sigma = np.sqrt(residual / rng.chisquare(n_free, size=y.shape[1]))
         noise = rng.standard_normal(beta.shape)
         beta = beta + np.linalg.solve(root.T, noise) * sigma
         coefficients = np.zeros((1 + x.shape[1], y.shape[1]))
         coefficients[others] = beta
-        return _Regression(coefficients, sigma)
+        low, high = y.min(), y.max()
+        reach = high - low
+        return _Regression(coefficients, sigma, (low - reach, high + reach))
+
+    def _ridges(self, gram: np.ndarray, n: int) -> np.ndarray:
+        """Return each coefficient's ridge, raised until about n/2 of them are free.
+
+        A regression with as many parameters as rows leaves no residual to draw from,
+        and its chain runs away. The intercept, the first, keeps the ridge it has.
+        """
+        ridge = self.settings["ridge"]
+        ridges = np.full(len(gram), ridge)
+        if 2 * len(gram) <= n:
+            return ridges
+        scale = np.sqrt(np.diag(gram).clip(min=1e-12))
+        levels = np.linalg.eigvalsh(gram / np.outer(scale, scale)).clip(min=0)
+        while (levels / (levels + ridge)).sum() > n / 2:
+            ridge *= 1.5
+        ridges[1:] = ridge
+        return ridges
 
     def _fill(
         self,
@@ -132,7 +154,8 @@ class MICE(OneHotMethod):
         scores = beta[0] + filled[rows] @ beta[1:]
         if self.code_.columns[j].is_numeric:
             noise = rng.standard_normal(scores.shape)
-            filled[rows, block] = scores + regression.sigma * noise
+            drawn = scores + regression.sigma * noise
+            filled[rows, block] = drawn.clip(*regression.bounds)
             shares = filled[rows, block]
         else:
             shares = as_shares(scores, self.code_.columns[j].shares)

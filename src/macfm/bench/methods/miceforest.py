@@ -29,6 +29,7 @@ class MiceForest(Method):
     about: ClassVar[str] = "Chained LightGBM forests with mean matching (miceforest)."
     requires: ClassVar[tuple[str, ...]] = ("miceforest==6.0.5", "lightgbm<4.7")
     environment: ClassVar[str | None] = "miceforest"
+    imports: ClassVar[tuple[str, ...]] = ("miceforest",)
     defaults: ClassVar[dict[str, Any]] = {
         "n_chains": 5,
         "n_sweeps": 5,

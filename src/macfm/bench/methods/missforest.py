@@ -25,6 +25,7 @@ class MissForest(Method):
     name: ClassVar[str] = "missforest"
     title: ClassVar[str] = "MissForest"
     about: ClassVar[str] = "Chained random forests (Stekhoven and Bühlmann)."
+    imports: ClassVar[tuple[str, ...]] = ("sklearn.ensemble",)
     defaults: ClassVar[dict[str, Any]] = {
         "n_trees": 100,
         "max_iter": 5,

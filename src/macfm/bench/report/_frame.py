@@ -87,9 +87,10 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     ablation = record.get("ablation") or {}
     quirks = record.get("quirks") or []
     scores = record.get("scores") or {}
-    seconds = record.get("seconds") or {}
     machine = record.get("machine") or {}
     status = record["status"]
+    # A cell that was fitted and then failed has a time too, but not a whole one.
+    seconds = (record.get("seconds") or {}) if status == "ok" else {}
     row = {
         "dataset": " + ".join([record["dataset"], *quirks]),
         **{name: record[name] for name in ("mechanism", "mask", "method")},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 import pandas as pd
@@ -109,11 +110,17 @@ def _command(frame: pd.DataFrame) -> str:
     """The command that runs the main cells, from the records alone."""
     rows = main_cells(frame)
     rows = rows if len(rows) else frame
+    own = next((r["table"] for r in rows["record"] if r.get("table")), None)
     lists = {
         "datasets": dict.fromkeys(r["dataset"] for r in rows["record"]),
         "methods": rows["method"].unique(),
         "mechanisms": rows["mechanism"].unique(),
         "rates": [f"{rate:g}" for rate in sorted(rows["rate"].unique())],
     }
+    if own:
+        given = {"table": own["file"], "target": own["target"]}
+        given["categorical"] = ",".join(own["categorical"])
+        del lists["datasets"]
+        lists = {k: [shlex.quote(v)] for k, v in given.items() if v} | lists
     flags = [f"--{name} {','.join(map(str, values))}" for name, values in lists.items()]
     return f"macfm bench run {' '.join(flags)} --masks {rows['mask'].nunique()}"
