@@ -154,6 +154,39 @@ def test_draws_are_complete_differ_and_keep_the_observed(fitted):
     assert not draws[0].equals(draws[1])
 
 
+@pytest.mark.parametrize("read_out", [{}, {"method": "sample", "n_trials": 4}])
+def test_category_probabilities_are_those_of_the_filled_cells(fitted, read_out):
+    model, frame = fitted
+    model = pickle.loads(pickle.dumps(model)).set_params(**read_out)
+    completed = model.transform(frame)
+    found = model.category_probabilities(frame)
+    assert list(found) == ["sex", "smoker", "ward"]  # "stage" is ordinal
+    for name, shares in found.items():
+        assert list(shares.index) == list(frame.index[frame[name].isna()])
+        assert set(shares.columns) == set(frame[name].dropna())
+        assert (shares >= 0).all(axis=None)
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+        assert list(shares.idxmax(axis=1)) == list(completed.loc[shares.index, name])
+
+
+def test_category_probabilities_of_many_categories_columns_not_filled_and_polars():
+    polars = pytest.importorskip("polars")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=200)})
+    frame["code"] = [f"c{i:02}" for i in rng.integers(0, 70, 200)]
+    frame["kept"] = rng.choice(["a", "b"], 200)
+    frame = frame.mask(rng.random(frame.shape) < 0.2)
+    model = imputer(impute=["x", "code"]).fit(frame)
+    (shares,) = model.category_probabilities(frame).values()
+    assert model.schema_.columns[1].encoding == "bits"
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    model = imputer(impute=["x", "code"]).fit(polars.from_pandas(frame))
+    again = model.category_probabilities(polars.from_pandas(frame))["code"]
+    assert list(again.index) == np.flatnonzero(frame["code"].isna()).tolist()
+    numbers = imputer().fit(frame[["x"]])
+    assert numbers.category_probabilities(frame[["x"]]) == {}
+
+
 def test_first_draws_do_not_depend_on_their_number(fitted):
     model, frame = fitted
     for few, many in zip(

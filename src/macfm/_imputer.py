@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -402,14 +402,38 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         DataFrame or ndarray
             A completed copy: same type, index, columns and dtypes.
         """
-        check_is_fitted(self)
-        filler = self._filler()
-        table = self._read(X, reset=False)
-        encoded, rows = self._encode(table)
-        x = encoded.x
-        if filler is not None and len(rows):
-            x[rows] = filler.fill(encoded.x[rows], encoded.observed[rows])
-        return self._complete(table, x)
+        return self._complete(*self._fill(X))
+
+    def category_probabilities(self, X: Any) -> dict[Hashable, pd.DataFrame]:
+        """Say how likely each category is in the missing cells of a table.
+
+        Parameters
+        ----------
+        X : DataFrame (pandas or polars) or array of shape (n_samples, n_features)
+            The table, as for `transform`.
+
+        Returns
+        -------
+        dict of DataFrame
+            One for each boolean or categorical column that is filled: a row for each of
+            its missing cells, under the index of `X` or the number of the row, and a
+            column for each category. Rows sum to 1, and `transform` fills with the
+            most likely category. How sure numbers and ordinal categories are is told
+            by `sample`.
+        """
+        table, x = self._fill(X)
+        index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)
+        found = {}
+        for j, column in enumerate(self.schema_.columns):
+            rows = np.flatnonzero(~table.observed[:, j])
+            if column.encoding in (None, "scalar") or not column.impute:
+                continue
+            found[column.name] = pd.DataFrame(
+                self.encoder_.category_probabilities(x[rows], column.name),
+                index=index[rows],
+                columns=pd.Index(column.categories, tupleize_cols=False),
+            )
+        return found
 
     def sample(self, X: Any, n_draws: int = 20) -> list[Any]:
         """Draw several plausible completed tables.
@@ -668,6 +692,17 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             device=resolve_device(self.device),
             batch_size=self.transform_batch_size,
         )
+
+    def _fill(self, X: Any) -> tuple[Table, np.ndarray]:
+        """Read a table and return it with its encoded rows, filled."""
+        check_is_fitted(self)
+        filler = self._filler()
+        table = self._read(X, reset=False)
+        encoded, rows = self._encode(table)
+        x = encoded.x
+        if filler is not None and len(rows):
+            x[rows] = filler.fill(encoded.x[rows], encoded.observed[rows])
+        return table, x
 
     def _encode(self, table: Table) -> tuple[Encoded, np.ndarray]:
         """Encode a table and find its rows with holes."""

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from macfm import _settings
 from macfm.bench.methods import make_method
+from macfm.bench.methods.macfm import READ_OUT
 
 SMALL = {
     "max_steps": 20,
@@ -38,6 +40,19 @@ def test_forms_share_a_fit_if_they_train_the_same():
     assert form("macfm").fit_key() != form("macfm-paper").fit_key()
     assert form("macfm").fit_key() != form("macfm", d_model=17).fit_key()
     assert form("macfm").fit_key() != make_method("macfm", seed=4, **SMALL).fit_key()
+
+
+def test_what_the_forms_may_differ_in_is_what_may_be_set_after_fit():
+    assert {*_settings.READ_OUT, "transform_batch_size"} == set(READ_OUT)
+
+
+def test_probabilities_lie_under_the_rows_of_the_table():
+    method = form("macfm-mean").fit(TRAIN)
+    shifted = TRAIN.set_axis(range(7, 7 + len(TRAIN)))
+    (shares,) = method.probabilities(shifted).values()
+    assert shares.index.equals(shifted.index)
+    assert list(shares.idxmax(axis=1)) == list(method.impute(shifted)["d"])
+    assert (shares[shifted["d"].notna()].max(axis=1) == 1).all()
 
 
 @pytest.mark.parametrize(

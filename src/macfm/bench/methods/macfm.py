@@ -62,6 +62,17 @@ class MACFM(Method):
         """Draw with the imputer's `sample`."""
         return self.imputer_.sample(table, n)
 
+    def probabilities(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """Return the probabilities of the imputer; an observed cell is certain."""
+        numbered = table.reset_index(drop=True)
+        found = {}
+        for name, shares in self.imputer_.category_probabilities(numbered).items():
+            known = pd.get_dummies(numbered[name], dtype=float)
+            known = known.reindex(columns=shares.columns, fill_value=0.0)
+            known.loc[shares.index] = shares
+            found[name] = known.set_axis(table.index)
+        return found
+
     def fit_key(self) -> Hashable:
         """Return the training parameters, in one string."""
         parameters = self._imputer().get_params(deep=False)
