@@ -3,8 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from macfm.bench.datasets import DATASETS
+from macfm.bench.methods import make_method
 from macfm.bench.spec import Cell, Spec
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -87,9 +91,6 @@ def test_a_cell_survives_the_way_through_json(spec):
 
 @pytest.mark.parametrize("name", ["quick", "paper", "main"])
 def test_the_specs_of_the_repository_are_sound(name):
-    from macfm.bench.datasets import DATASETS
-    from macfm.bench.methods import make_method
-
     spec = Spec.read(BENCHMARKS / f"{name}.toml")
     for cell in spec.cells():
         assert cell.dataset in DATASETS
@@ -118,3 +119,21 @@ def test_a_mistake_in_a_spec_is_named_with_its_file(tmp_path, old, new, message)
     with pytest.raises(ValueError, match=r"broken\.toml") as caught:
         Spec.read(path)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["main", "paper"])
+def test_every_variant_of_an_ablation_can_be_fitted_and_read(name):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc"))
+    table = table.mask(rng.random(table.shape) < 0.3)
+    small = {"max_steps": 2, "n_networks": 1, "d_model": 16, "n_blocks": 1}
+    read = {"n_trials": 2, "n_steps": 2}
+    variants = [
+        (ablation.method, settings)
+        for ablation in Spec.read(BENCHMARKS / f"{name}.toml").ablations
+        for settings in ablation.variants.values()
+    ]
+    assert len(variants) > 20
+    for method, settings in variants:
+        fitted = make_method(method, **small | settings | read).fit(table)
+        assert fitted.impute(table).notna().all(axis=None), (method, settings)
