@@ -112,6 +112,21 @@ def test_draws_become_a_folder_or_one_stacked_file(folder, done, quick):
     ]  # fmt: skip
 
 
+def test_the_table_with_its_holes_may_come_first(folder, done, quick, run):
+    draws = ("--draws", "2", "--with-original", *quick)
+    done("impute", "patients.csv", "-o", "stacked.csv", *draws)
+    stacked = cells((folder / "stacked.csv").read_text())
+    original = [row for row in cells((folder / "patients.csv").read_text()) if row]
+    assert [row[2:] for row in stacked[:7]] == original
+    assert [row[0] for row in stacked[1:]] == [k for k in "012" for _ in range(6)]
+    done("impute", "patients.csv", "-o", "draws/", *draws)
+    first = folder / "draws" / "draw_00.csv"
+    assert first.read_text() == (folder / "patients.csv").read_text()
+    result = run("impute", "patients.csv", "-o", "a.csv", "--with-original", *quick)
+    assert result.exit_code == 2
+    assert "--with-original goes with --draws" in result.stderr
+
+
 def test_wishes_reach_the_model(folder, done, quick):
     wishes = ("--ordinal", "stage=I<II<III", "--bounds", "age=100:120,weight=observed")
     wishes += ("--only", "age,stage", "--ignore", "seen,smoker", "--id", "id")
@@ -162,6 +177,17 @@ def test_marks_of_missing_cells(folder, done, quick):
     )
     assert (folder / "3.csv").read_text() == (folder / "m.csv").read_text()
     assert "no cell missing" in result.stderr
+
+
+def test_values_that_look_like_marks_are_noted(folder, done, quick):
+    rows = "".join(f"{k % 9 + 20},{k},-99\n" for k in range(30))
+    (folder / "m.csv").write_text("a,b,c\n-999,,7\n-999,3,8\n" + rows)
+    result = done("impute", "m.csv", "-o", "1.csv", "--ignore", "c", *quick)
+    assert "note: 'a' holds -999 in 2 rows" in result.stderr
+    assert "counts as observed (--na-values a=MARK)\n" in result.stderr
+    assert "'c'" not in result.stderr
+    result = done("impute", "m.csv", "-o", "2.csv", "--na-values", "a=-999", *quick)
+    assert "note: 'a'" not in result.stderr
 
 
 def test_empty_columns_and_identifiers_are_warned_of(folder, done, quick):

@@ -9,7 +9,9 @@ import click
 from macfm.cli import _model
 from macfm.cli._manners import Polite, Voice, counted
 from macfm.cli._options import (
+    check_draws,
     data_argument,
+    draws_options,
     method_option,
     model_options,
     reading_options,
@@ -34,13 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--report", metavar="FILE", type=click.Path(), help="Write an HTML report here."
 )
-@click.option(
-    "--draws",
-    metavar="N",
-    type=click.IntRange(1),
-    help="Write N plausible tables: a folder with one file each, or one stacked file "
-    "with the columns .imp and .id.",
-)
+@draws_options
 @click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
 @method_option
 @model_options
@@ -65,10 +61,7 @@ def impute(data: str, **options: Any) -> None:
     """
     voice = Voice(quiet=options["quiet"], verbose=options["verbose"])
     output, n_draws = options["output"], options["draws"]
-    if n_draws is not None and options["method"] is not None:
-        raise click.UsageError(
-            "--draws gives plausible values, not a mean or median; leave out --method"
-        )
+    check_draws(options)
     if output is None and not options["dry_run"]:
         raise click.UsageError("where to? Give -o FILE, or -o - for standard output")
     check_targets(
@@ -129,7 +122,9 @@ def write_filled(
             voice.say(f"{output} written")
         return {"completed": completed}
     draws = _model.draw(imputer, source, frame, n_draws)
-    source.file.write_draws(draws, output, **how)
+    source.file.write_draws(
+        draws, output, include_original=options["with_original"], **how
+    )
     voice.say(f"{_model.filled_sentence(source, draws[0])} in each table")
     where = "standard output" if output == "-" else output
     voice.say(f"{where} written: {counted(n_draws, 'completed table')}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -172,6 +172,21 @@ _METHOD = {
         "absolute error) or sample (one plausible draw).",
     ),
 }
+_DRAWS = {
+    "draws": click.option(
+        "--draws",
+        metavar="N",
+        type=click.IntRange(1),
+        help="Write N plausible tables: a folder with one file each, or one stacked "
+        "file with the columns .imp and .id.",
+    ),
+    "with-original": click.option(
+        "--with-original",
+        is_flag=True,
+        help="With --draws: put the table with its holes first, as number 0, which "
+        "as.mids of R asks for.",
+    ),
+}
 _DEVICE = {
     "device": click.option(
         "--device",
@@ -205,8 +220,11 @@ _TALKING = {
     "verbose": click.option("-v", "--verbose", is_flag=True, help="Say more."),
 }
 
-_GROUPS = (_READING, _COLUMNS, _MODEL, _METHOD, _DEVICE, _WRITING, _FORCE, _TALKING)
-_OWN = ("output", "model", "report", "draws", "json", "methods", "folds", "share")
+_GROUPS = (
+    *(_READING, _COLUMNS, _MODEL, _METHOD, _DRAWS),
+    *(_DEVICE, _WRITING, _FORCE, _TALKING),
+)
+_OWN = ("output", "model", "report", "json", "methods", "folds", "share")
 ALL_NAMES = frozenset([*_OWN, *(name for group in _GROUPS for name in group)])
 """Long names of the options of all commands that read a table."""
 
@@ -227,8 +245,20 @@ reading_options = _group(_READING)
 column_options = _group(_COLUMNS)
 model_options = _group(_COLUMNS, _MODEL, _DEVICE)
 method_option = _group(_METHOD)
+draws_options = _group(_DRAWS)
 device_option = _group(_DEVICE)
 writing_options = _group(_WRITING, _FORCE)
 force_option = _group(_FORCE)
 talking_options = _group(_TALKING)
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+
+
+def check_draws(options: Mapping[str, Any]) -> None:
+    """Refuse options that do not go with draws, or not without them."""
+    if options["draws"] is None:
+        if options["with_original"]:
+            raise click.UsageError("--with-original goes with --draws")
+    elif options["method"] is not None:
+        raise click.UsageError(
+            "--draws gives plausible values, not a mean or median; leave out --method"
+        )

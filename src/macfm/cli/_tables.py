@@ -226,9 +226,14 @@ def check_report_packages() -> None:
 
 
 def tell_notes(source: Source, voice: Voice) -> None:
-    """Say what is odd about how a file was read, and about its identifiers."""
+    """Say what is odd about how a file was read, its marks and its identifiers."""
+    from macfm.profile import missing_marks
+
     for note in source.notes:
         voice.say(f"note: {note}")
+    for mark in missing_marks(source.frame, ignore=source.ignore or None):
+        message = mark.message.removesuffix(".")
+        voice.say(f"note: {message} (--na-values {mark.columns[0]}=MARK)")
     for name in source.ids:
         cells = source.frame[name]
         n_repeated = int(cells.duplicated().sum())

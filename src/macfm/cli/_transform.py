@@ -10,8 +10,10 @@ from macfm.cli import _model
 from macfm.cli._impute import write_filled
 from macfm.cli._manners import Polite, Voice
 from macfm.cli._options import (
+    check_draws,
     data_argument,
     device_option,
+    draws_options,
     method_option,
     reading_options,
     talking_options,
@@ -36,9 +38,7 @@ from macfm.cli._tables import check_targets, read_source, tell_notes
     required=True,
     help="Completed table, - for standard output; with --draws a file or a folder.",
 )
-@click.option(
-    "--draws", metavar="N", type=click.IntRange(1), help="Write N plausible tables."
-)
+@draws_options
 @click.option(
     "--ignore",
     multiple=True,
@@ -63,10 +63,7 @@ def transform(data: str, **options: Any) -> None:
       cat rows.csv | macfm transform - --model patients.macfm -o - > completed.csv
     """
     voice = Voice(quiet=options["quiet"], verbose=options["verbose"])
-    if options["draws"] is not None and options["method"] is not None:
-        raise click.UsageError(
-            "--draws gives plausible values, not a mean or median; leave out --method"
-        )
+    check_draws(options)
     check_targets(
         force=options["force"],
         draws=options["draws"] is not None,

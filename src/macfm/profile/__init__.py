@@ -13,7 +13,7 @@ from macfm.profile._dependence import (
     missing_dependence,
 )
 from macfm.profile._drivers import Driver
-from macfm.profile._findings import Finding
+from macfm.profile._findings import Finding, missing_marks
 from macfm.profile._little import LittleTest, little_test
 from macfm.profile._patterns import Pattern, Patterns, missing_patterns
 from macfm.profile._plain import percent
@@ -32,6 +32,7 @@ __all__ = [
     "TableProfile",
     "little_test",
     "missing_dependence",
+    "missing_marks",
     "missing_patterns",
     "percent",
     "profile",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,9 @@ import pandas as pd
 
 from macfm.profile._columns import ColumnProfile
 from macfm.profile._plain import count, listed, number, percent, plain
-from macfm.profile._reading import NUMBERS, Reading
+from macfm.profile._reading import NUMBERS, Reading, read
 
-__all__ = ["Finding", "find"]
+__all__ = ["Finding", "find", "missing_marks"]
 
 MOSTLY_MISSING = 0.8
 FEW_VALUES, MANY_CATEGORIES = 10, 100
@@ -69,6 +69,26 @@ def find(reading: Reading, columns: Sequence[ColumnProfile]) -> tuple[Finding, .
         *_identical(reading),
         *_rows(reading),
     )
+
+
+def missing_marks(
+    frame: Any, *, ignore: Sequence[Hashable] | None = None
+) -> tuple[Finding, ...]:
+    """Find values that may stand for missing ones, such as ``?`` or -999.
+
+    Parameters
+    ----------
+    frame : DataFrame (pandas or polars) or float array
+        The table.
+    ignore : sequence of column names, default=None
+        Columns not to look at.
+
+    Returns
+    -------
+    tuple of Finding
+        One for each mark of a column; `profile` has them among its findings.
+    """
+    return tuple(_marks(read(frame, ignore=ignore)))
 
 
 def _unusable(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
