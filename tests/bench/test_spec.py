@@ -89,6 +89,18 @@ def test_a_cell_survives_the_way_through_json(spec):
         assert Cell.from_json(cell.to_json()) == cell
 
 
+def test_ablations_can_be_run_alone(spec):
+    alone = spec.only_ablations(["trials"])
+    ablated = [cell for cell in spec.cells() if cell.ablation]
+    assert ablated
+    assert list(alone.cells()) == ablated
+    everywhere = replace(spec.ablations[0], datasets=None)
+    wide = replace(spec, ablations=(everywhere,)).only_ablations(["trials"])
+    assert {cell.dataset for cell in wide.cells()} == {"wine", "iris"}
+    with pytest.raises(ValueError, match="no ablation 'trial'; there are: trials"):
+        spec.only_ablations(["trial"])
+
+
 @pytest.mark.parametrize("name", ["quick", "paper", "main"])
 def test_the_specs_of_the_repository_are_sound(name):
     spec = Spec.read(BENCHMARKS / f"{name}.toml")

@@ -212,6 +212,20 @@ class Spec:
             ablations=tuple(ablations),
         )
 
+    def only_ablations(self, names: Sequence[str]) -> Spec:
+        """Return the spec of these ablations and nothing else."""
+        known = [ablation.name for ablation in self.ablations]
+        for name in names:
+            if name not in known:
+                there = ", ".join(known) or "none"
+                raise ValueError(f"no ablation {name!r}; there are: {there}")
+        kept = [
+            replace(ablation, datasets=ablation.datasets or self.datasets)
+            for ablation in self.ablations
+            if ablation.name in names
+        ]
+        return replace(self, datasets=(), ablations=tuple(kept))
+
     def cells(self) -> Iterator[Cell]:
         """Every cell of the run, those that share a table and a mask together."""
         places = _places(self.datasets, self.mechanisms, self.rates, self.masks)

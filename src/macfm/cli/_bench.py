@@ -99,6 +99,9 @@ def bench() -> None:
 )
 @click.option("--peers", type=click.Path(), help="Folder of the peers' environments.")
 @click.option("--retry", is_flag=True, help="Run failed cells again.")
+@click.option(
+    "--ablations", callback=_names, help="Only these of the spec, and no other cells."
+)
 @click.option("--no-ablations", is_flag=True, help="Leave out the spec's ablations.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def run(
@@ -116,6 +119,7 @@ def run(
     plugins: tuple[str, ...],
     peers: str | None,
     retry: bool,
+    ablations: tuple[str, ...] | None,
     no_ablations: bool,
     quiet: bool,
     **choices: Any,
@@ -141,6 +145,8 @@ def run(
         raise click.UsageError("give a SPEC, --table FILE, or --datasets and --methods")
     if table is None and (target or categorical):
         raise click.UsageError("--target and --categorical go with --table")
+    if ablations and no_ablations:
+        raise click.UsageError("give either --ablations or --no-ablations")
     with one_sentence():
         name = None
         if table is not None:
@@ -150,6 +156,8 @@ def run(
             chosen = replace(chosen, time_limit=time_limit)
         if no_ablations:
             chosen = replace(chosen, ablations=())
+        elif ablations:
+            chosen = chosen.only_ablations(ablations)
         plan = make_plan(
             chosen,
             output or _default_output(spec, name),

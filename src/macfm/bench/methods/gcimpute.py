@@ -22,7 +22,9 @@ class GCImpute(Method):
     It knows continuous and ordinal columns and tells them apart itself, by the share of
     the most frequent value. Indicators of categories make its correlation singular, so
     that a category column enters as an ordinal one, its most frequent category in the
-    middle of the order and the rarest at its ends.
+    middle of the order and the rarest at its ends. An ordinal column of fractions, such
+    as a duration that is often 0, enters by the rank of its values, since the package
+    takes the least gap between two of them for the distance of all.
     """
 
     name: ClassVar[str] = "gcimpute"
@@ -47,6 +49,11 @@ class GCImpute(Method):
             for j, column in enumerate(self.code_.columns)
             if not column.is_numeric
         }
+        self.levels_ = {
+            j: np.unique(train[column.name].dropna().to_numpy(dtype=float))
+            for j, column in enumerate(self.code_.columns)
+            if column.is_numeric and self._is_ordinal_fraction(train[column.name])
+        }
         values = self._values(train)
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         self.constants_, self.varies_ = low, low < high
@@ -57,7 +64,7 @@ class GCImpute(Method):
             random_state=self.seed,
             n_jobs=self.n_threads,
         )
-        ordinal = [j for j in self.orders_ if self.varies_[j]]
+        ordinal = [j for j in (*self.orders_, *self.levels_) if self.varies_[j]]
         places = np.cumsum(self.varies_) - 1
         with _quiet():
             self.model_.fit(
@@ -87,7 +94,18 @@ class GCImpute(Method):
         for j, order in self.orders_.items():
             seen = ~np.isnan(values[:, j])
             values[seen, j] = np.argsort(order)[values[seen, j].astype(int)]
+        for j, levels in self.levels_.items():
+            seen = ~np.isnan(values[:, j])
+            places = np.searchsorted(levels, values[seen, j])
+            known = np.isin(values[seen, j], levels)
+            values[seen, j] = np.where(known, places, places - 0.5)
         return values
+
+    def _is_ordinal_fraction(self, column: pd.Series) -> bool:
+        """Whether the package takes numbers that are not whole as ordinal."""
+        shares = column.value_counts(normalize=True)
+        fractions = not (column.dropna() % 1 == 0).all()
+        return fractions and shares.iloc[0] > self.settings["min_ord_ratio"]
 
     def _complete(
         self, table: pd.DataFrame, values: np.ndarray, filled: np.ndarray
@@ -96,6 +114,9 @@ class GCImpute(Method):
         codes[:, self.varies_] = filled
         for j, order in self.orders_.items():
             codes[:, j] = order[codes[:, j].round().astype(int)]
+        for j, levels in self.levels_.items():
+            places = codes[:, j].round().astype(int)
+            codes[:, j] = levels[places.clip(0, len(levels) - 1)]
         return self.code_.complete(table, codes)
 
 
