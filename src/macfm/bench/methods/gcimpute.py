@@ -22,9 +22,9 @@ class GCImpute(Method):
     It knows continuous and ordinal columns and tells them apart itself, by the share of
     the most frequent value. Indicators of categories make its correlation singular, so
     that a category column enters as an ordinal one, its most frequent category in the
-    middle of the order and the rarest at its ends. An ordinal column of fractions, such
-    as a duration that is often 0, enters by the rank of its values, since the package
-    takes the least gap between two of them for the distance of all.
+    middle of the order and the rarest at its ends. Fractions that often repeat one value,
+    such as a duration that is mostly 0, it takes for truncated and then refuses; they
+    enter as ordinal too, by the rank of their values.
     """
 
     name: ClassVar[str] = "gcimpute"
@@ -102,7 +102,7 @@ class GCImpute(Method):
         return values
 
     def _is_ordinal_fraction(self, column: pd.Series) -> bool:
-        """Whether the package takes numbers that are not whole as ordinal."""
+        """Whether numbers that are not whole often repeat one value."""
         shares = column.value_counts(normalize=True)
         fractions = not (column.dropna() % 1 == 0).all()
         return fractions and shares.iloc[0] > self.settings["min_ord_ratio"]
