@@ -22,9 +22,9 @@ class GCImpute(Method):
     It knows continuous and ordinal columns and tells them apart itself, by the share of
     the most frequent value. Indicators of categories make its correlation singular, so
     that a category column enters as an ordinal one, its most frequent category in the
-    middle of the order and the rarest at its ends. Fractions that often repeat one value,
-    such as a duration that is mostly 0, it takes for truncated and then refuses; they
-    enter as ordinal too, by the rank of their values.
+    middle of the order and the rarest at its ends. Fractions that often repeat one
+    value, such as a duration that is mostly 0, it takes for truncated and then refuses;
+    they enter as ordinal too, by the rank of their values.
     """
 
     name: ClassVar[str] = "gcimpute"
