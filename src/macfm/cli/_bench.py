@@ -180,6 +180,7 @@ def run(
 @click.argument("records", nargs=-1, required=True, type=click.Path(exists=True))
 @click.option("-o", "--output", default="report", type=click.Path(file_okay=False))
 @click.option("--title", default="Benchmark of imputers", help="Title of the page.")
+@click.option("--command", help="What made the records, if the page cannot tell.")
 @click.option("--masks", type=click.IntRange(1), help="Only the first so many masks.")
 @click.option("--no-published", is_flag=True, help="Leave out the published values.")
 @click.option("--no-figures", is_flag=True, help="Tables only; needs no matplotlib.")
@@ -187,6 +188,7 @@ def report(
     records: tuple[str, ...],
     output: str,
     title: str,
+    command: str | None,
     masks: int | None,
     no_published: bool,
     no_figures: bool,
@@ -212,6 +214,7 @@ def report(
             published=not no_published,
             figures=not no_figures,
             title=title,
+            command=command,
             sources=[Path(path).name for path in records],
         )
     click.echo(f"{len(paths)} files in {output}; open {Path(output) / 'index.html'}")

@@ -193,6 +193,11 @@ def _table(study: Study) -> Table:
     notes = ["Errors × 100, means over the cells that every value has."]
     if not one_machine:
         notes.append("Seconds are left out: the cells were run on several machines.")
+    elif _hours_apart(shared) > 1:
+        notes.append(
+            "Values of a cell were fitted more than an hour apart: what else ran on the "
+            "machine, and so their seconds, may differ."
+        )
     failed = rows[rows["status"] != "ok"]
     if len(failed):
         reasons = "; ".join(dict.fromkeys(failed["reason"]))
@@ -205,6 +210,15 @@ def _table(study: Study) -> Table:
         corner="value",
         notes=tuple(notes),
     )
+
+
+def _hours_apart(rows: pd.DataFrame) -> float:
+    """The longest time between two fits of one cell, in hours."""
+    began = [record.get("began") for record in rows["record"]]
+    moments = rows.assign(began=pd.to_datetime(pd.Series(began, index=rows.index)))
+    by_cell = moments.groupby(CELL)["began"]
+    apart = (by_cell.max() - by_cell.min()).max()
+    return 0.0 if pd.isna(apart) else apart.total_seconds() / 3600
 
 
 def _cell(values: pd.Series, *, unit: str = "", signed: bool = False) -> Cell:

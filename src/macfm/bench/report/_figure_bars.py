@@ -37,7 +37,7 @@ def draw_bars(rows: pd.DataFrame, *, metric: str) -> Figure:
     with style():
         height = 0.75 + 0.2 * len(titles)
         figure, axes = panels(len(datasets), width=3.3, height=height, columns=3)
-        limit = min(CAP, 1.04 * float(means.max(axis=None)))
+        limit = min(CAP, 1.2 * float(means.max(axis=None)))  # room for the number
         for axis, dataset in zip(axes, datasets, strict=True):
             part = means.loc[dataset]
             part = part.sort_values(names[0], ascending=False, na_position="first")
@@ -76,7 +76,9 @@ def _panel(
             axis.plot(inside, place, "o", **ring)
         text = f"{out:.2f}" if out <= CAP else f"{out:.2f} ▸"
         over = out > 0.84 * limit
-        end = 0.985 * limit if over else np.fmax(out, inside) + 0.03 * limit
+        end = np.fmax(out, inside) + 0.03 * limit
+        if over:
+            end = np.fmin(out, inside) - 0.03 * limit if out <= CAP else 0.985 * limit
         axis.text(
             end,
             place,
