@@ -256,6 +256,17 @@ def test_description_is_json_and_says_what_it_reveals(pair):
     assert all(sentence.endswith(".") for sentence in told["reveals"])
 
 
+def test_description_keeps_lists_and_mappings_of_parameters(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2, None, 4], "b": ["x", "y", None, "x"], "c": 0})
+    wishes = {"ignore": ["c"], "bounds": {"a": (0, 9)}, "ordinal": {"b": ["x", "y"]}}
+    model = MACFMImputer(**wishes, max_steps=2, verbose=False, device="cpu").fit(frame)
+    model.save(tmp_path / "m")
+    told = describe_model(tmp_path / "m")["parameters"]
+    assert told["ignore"] == ["c"]
+    assert told["bounds"] == {"a": [0, 9]}
+    assert told["ordinal"] == {"b": ["x", "y"]}
+
+
 def test_description_gives_statistics_on_the_scale_of_the_column(tmp_path):
     frame = mixed_frame()[["weight", "visits", "admitted", "seen", "stay", "grade"]]
     wishes = {
