@@ -182,7 +182,7 @@ def test_the_command_of_a_table_of_ones_own_names_its_file(grid, tmp_path):
 
 
 def test_a_failed_cell_that_was_fitted_is_not_timed(grid, tmp_path):
-    records = grid(["mean", "knn"], ["letter"], masks=2)
+    records = grid(["mean", "knn"], ["letter"], n_masks=2)
     lost = {"status": "timeout", "error": "stopped after 9 s", "scores": None}
     records[-1] |= lost | {"seconds": {"fit": 1e6}}
     text = written(records, tmp_path)["report.md"].read_text(encoding="utf-8")

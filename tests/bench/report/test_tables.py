@@ -12,6 +12,7 @@ from macfm.bench.report._scores import (
     failure_section,
     rates_section,
 )
+from macfm.bench.report._table import Table
 from macfm.bench.report._timing import timing_section
 
 
@@ -224,3 +225,14 @@ def test_changes_are_relative_to_the_base_in_the_same_cell(grid):
     changes = study.changes()
     here = changes[(changes["arm"] == "cosine") & (changes["error"] == "out_mae")]
     assert here["change"].tolist() == pytest.approx([10.0] * 3)
+
+
+@pytest.mark.parametrize(("hours", "said"), [(0, False), (2, True)])
+def test_seconds_taken_on_different_occasions_are_marked(grid, hours, said):
+    records = ablated(grid, "schedule", ["linear", "cosine"])
+    for record in records:
+        late = hours if record["ablation"]["value"] == "cosine" else 0
+        record["began"] = f"2026-01-01T{10 + late}:00:00+00:00"
+    section = ablation_section(tidy(records))
+    (table,) = (item for item in section.items if isinstance(item, Table))
+    assert any("more than an hour apart" in note for note in table.notes) == said

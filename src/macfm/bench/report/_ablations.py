@@ -195,8 +195,8 @@ def _table(study: Study) -> Table:
         notes.append("Seconds are left out: the cells were run on several machines.")
     elif _hours_apart(shared) > 1:
         notes.append(
-            "Values of a cell were fitted more than an hour apart: what else ran on the "
-            "machine, and so their seconds, may differ."
+            "Values of a cell were run more than an hour apart: what else the machine "
+            "did, and so their seconds, may differ."
         )
     failed = rows[rows["status"] != "ok"]
     if len(failed):
