@@ -11,7 +11,6 @@ import hashlib
 import importlib.util
 import json
 import os
-import platform
 import sys
 import time
 import traceback
@@ -19,13 +18,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from macfm.bench._machine import describe_machine, find_versions, peak_memory
 from macfm.bench.datasets import LoadedTable, load_dataset, load_table
 from macfm.bench.mechanisms import hide, realised_rate
 from macfm.bench.methods import Method, check_learned, make_method
@@ -48,7 +47,6 @@ TRAIN_SHARE = 0.7
 MASK_QUIRKS = {
     "raw-drivers": "drive MAR and MNAR by raw instead of standardised values"
 }
-DISTRIBUTIONS = ("macfm", "numpy", "pandas", "scipy", "scikit-learn", "torch")
 
 
 @dataclass(frozen=True)
@@ -237,12 +235,14 @@ def run_job(
             record |= _score(method, holes, job.n_draws)
             record["seconds"]["fit"] = fit_seconds
             record["settings"] = method.resolved()
-            record["machine"] = machine(job, method)
+            record["machine"] = describe_machine(
+                job.device, job.n_threads, job.n_jobs, method
+            )
             record["status"] = "ok"
         except Exception as error:
             traceback.print_exc()
             record |= {"status": "failed", "error": _line(error)}
-        record |= _memory()
+        record |= peak_memory()
         yield record
 
 
@@ -266,43 +266,10 @@ def blank_record(cell: Cell, job: Job) -> dict[str, Any]:
         "peak_gpu_mb": None,
         "network_evaluations_per_row": None,
         "fit_shared_with": None,
-        "machine": machine(job, None),
-        "versions": versions(method),
+        "machine": describe_machine(job.device, job.n_threads, job.n_jobs, None),
+        "versions": find_versions(method),
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def machine(job: Job, method: Method | None) -> dict[str, Any]:
-    """Return what the machine is, and how much of it a job has."""
-    torch = sys.modules.get("torch")
-    networked = method is not None and method.network_evaluations_per_row() is not None
-    gpu = networked and job.device != "cpu" and torch and torch.cuda.is_available()
-    cpu, n_cores = _cpu(), os.cpu_count() or 1
-    identity = f"{platform.system()}|{platform.machine()}|{cpu}|{n_cores}"
-    return {
-        "device": torch.cuda.get_device_name() if gpu else "cpu",
-        "cpu": cpu,
-        "n_cores": n_cores,
-        "n_threads": job.n_threads,
-        "jobs": job.n_jobs,
-        "id": hashlib.sha256(identity.encode()).hexdigest()[:12],
-    }
-
-
-def versions(method: Method) -> dict[str, str]:
-    """Return the versions of what a method runs on."""
-    found = {"python": platform.python_version()}
-    names = [_distribution(requirement) for requirement in method.requires]
-    for name in (*DISTRIBUTIONS, *names):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    if "macfm" not in found:  # run from its source, not installed
-        from macfm import __version__
-
-        found["macfm"] = __version__
-    return found
 
 
 def _score(method: Method, holes: Holes, n_draws: int) -> dict[str, Any]:
@@ -378,39 +345,6 @@ def _about(holes: Holes) -> dict[str, Any]:
         "realised_rate": rates,
         "columns_left_out": list(holes.left_out),
     }
-
-
-def _memory() -> dict[str, float | None]:
-    """The most memory this process has held."""
-    memory: dict[str, float | None] = {"peak_memory_mb": None, "peak_gpu_mb": None}
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return memory
-    unit = 1e6 if sys.platform == "darwin" else 1e3
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    memory["peak_memory_mb"] = peak / unit
-    torch = sys.modules.get("torch")
-    if torch and torch.cuda.is_available() and torch.cuda.is_initialized():
-        memory["peak_gpu_mb"] = torch.cuda.max_memory_allocated() / 1e6
-    return memory
-
-
-def _cpu() -> str:
-    """Name of the processor."""
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        for line in info.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
-
-
-def _distribution(requirement: str) -> str:
-    """The name in a requirement string."""
-    from packaging.requirements import Requirement
-
-    return Requirement(requirement).name
 
 
 def _line(error: BaseException) -> str:
