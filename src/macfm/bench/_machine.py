@@ -15,10 +15,8 @@ from macfm.bench.methods import Method
 DISTRIBUTIONS = ("macfm", "numpy", "pandas", "scipy", "scikit-learn", "torch")
 
 
-def describe_machine(
-    device: str, n_threads: int, n_jobs: int, method: Method | None
-) -> dict[str, Any]:
-    """Return what the machine is, and how much of it a job has."""
+def describe_machine(device: str, method: Method | None) -> dict[str, Any]:
+    """Return what the machine is; its GPU if a method uses it."""
     torch = sys.modules.get("torch")
     networked = method is not None and method.network_evaluations_per_row() is not None
     gpu = networked and device != "cpu" and torch and torch.cuda.is_available()
@@ -28,8 +26,6 @@ def describe_machine(
         "device": torch.cuda.get_device_name() if gpu else "cpu",
         "cpu": cpu,
         "n_cores": n_cores,
-        "n_threads": n_threads,
-        "jobs": n_jobs,
         "id": hashlib.sha256(identity.encode()).hexdigest()[:12],
     }
 

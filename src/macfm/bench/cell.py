@@ -235,9 +235,7 @@ def run_job(
             record |= _score(method, holes, job.n_draws)
             record["seconds"]["fit"] = fit_seconds
             record["settings"] = method.resolved()
-            record["machine"] = describe_machine(
-                job.device, job.n_threads, job.n_jobs, method
-            )
+            record["machine"] = _machine(job, method)
             record["status"] = "ok"
         except Exception as error:
             traceback.print_exc()
@@ -266,7 +264,7 @@ def blank_record(cell: Cell, job: Job) -> dict[str, Any]:
         "peak_gpu_mb": None,
         "network_evaluations_per_row": None,
         "fit_shared_with": None,
-        "machine": describe_machine(job.device, job.n_threads, job.n_jobs, None),
+        "machine": _machine(job, None),
         "versions": find_versions(method),
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -320,6 +318,12 @@ def _check_completed(filled: pd.DataFrame, table: pd.DataFrame) -> None:
             raise ValueError(f"column {name!r} still has missing cells")
         if is_numeric(filled[name]) and not np.isfinite(filled[name]).all():
             raise ValueError(f"column {name!r} was filled with infinite values")
+
+
+def _machine(job: Job, method: Method | None) -> dict[str, Any]:
+    """What the machine is, and how much of it a job has."""
+    share = {"n_threads": job.n_threads, "jobs": job.n_jobs}
+    return describe_machine(job.device, method) | share
 
 
 def _about(holes: Holes) -> dict[str, Any]:
