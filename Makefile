@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers impute bench docs gallery test test-examples test-slow test-gpu test-data lint format clean distclean
+.PHONY: help venv peers impute bench docs gallery test test-examples test-slow test-gpu test-data test-peers lint format clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,15 @@ test-gpu: .venv/.dev ## the tests that need a CUDA device
 
 test-data: .venv/.dev ## the tests on the tables in MACFM_DATA
 	$(BIN)/python -m pytest -q -m "data and not gpu" --timeout=1800
+
+# Their packages warn a great deal, so that warnings are no errors here.
+test-peers: peers ## the no-leak tests of the other imputers, in their environments
+	@set -e; for folder in $(dir $(PEERS)); do \
+	    $$folder/bin/python -m pip install -q --disable-pip-version-check \
+	        pytest pytest-timeout; \
+	    $$folder/bin/python -m pytest -q -W default --timeout=1800 \
+	        tests/bench/methods/test_battery.py -k "$$(basename $$folder)"; \
+	done
 
 lint: .venv/.dev ## check style and formatting, change nothing
 	$(BIN)/ruff check .
