@@ -82,7 +82,8 @@ test-peers: peers ## the no-leak tests of the other imputers, in their environme
 	    $$folder/bin/python -m pip install -q --disable-pip-version-check \
 	        pytest pytest-timeout; \
 	    $$folder/bin/python -m pytest -q -W default --timeout=1800 \
-	        tests/bench/methods/test_battery.py -k "$$(basename $$folder)"; \
+	        tests/bench/methods/test_battery.py tests/bench/methods/test_laws.py \
+	        -k "$$(basename $$folder)"; \
 	done
 
 lint: .venv/.dev ## check style and formatting, change nothing

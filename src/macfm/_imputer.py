@@ -415,11 +415,11 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         Returns
         -------
         dict of DataFrame
-            One for each boolean or categorical column that is filled: a row for each of
-            its missing cells, under the index of `X` or the number of the row, and a
-            column for each category. Rows sum to 1, and `transform` fills with the
-            most likely category. How sure numbers and ordinal categories are is told
-            by `sample`.
+            One for each boolean or categorical column that is filled and holds more
+            than one category: a row for each of its missing cells, under the index of
+            `X` or the number of the row, and a column for each category. Rows sum to 1,
+            and `transform` fills with the most likely category. How sure numbers and
+            ordinal categories are is told by `sample`.
         """
         table, x = self._fill(X)
         index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)

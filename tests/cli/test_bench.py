@@ -54,6 +54,23 @@ def test_options_narrow_the_spec_and_quiet_is_quiet(folder):
     assert record["mechanism"] == "mar"
 
 
+ABLATION = """
+[[ablations]]
+name = "{name}"
+method = "median"
+variants.same = {{}}
+"""
+
+
+def test_ablations_are_run_alone_if_asked(folder):
+    parts = [ABLATION.format(name=name) for name in ("one", "other")]
+    (folder / "small.toml").write_text(SPEC + "".join(parts))
+    result = run("run", "small.toml", "--ablations", "other", "-q", "-o", "x.jsonl")
+    assert result.exit_code == 0, result.output
+    (record,) = map(json.loads, (folder / "x.jsonl").read_text().splitlines())
+    assert record["ablation"] == {"name": "other", "value": "same"}
+
+
 def test_a_run_needs_no_spec_if_the_options_say_it_all(folder):
     options = ["--datasets", "iris", "--methods", "mean", "--masks", "1"]
     result = run("run", *options, "--mechanisms", "mcar")
@@ -85,7 +102,11 @@ def test_a_report_is_written(folder):
     result = run("report", "small.jsonl", "-o", "report", "--no-figures")
     assert result.exit_code == 0, result.output
     assert "open report/index.html" in result.output
-    assert "Mean" in (folder / "report" / "report.md").read_text()
+    text = (folder / "report" / "report.md").read_text()
+    assert "Mean" in text
+    assert "`macfm bench run --datasets iris" in text
+    run("report", "small.jsonl", "-o", "report", "--no-figures", "--command", "make x")
+    assert "again: `make x`" in (folder / "report" / "report.md").read_text()
 
 
 def test_the_methods_are_listed():
@@ -111,6 +132,13 @@ def test_the_methods_are_listed():
         (["run", "small.toml", "--datasets", "iriss"], 1, "did you mean 'iris'"),
         (["run", "small.toml", "--masks", "0"], 2, "0 is not in the range"),
         (["run", "small.toml", "--target", "x"], 2, "go with --table"),
+        (["run", "small.toml", "--ablations", ""], 2, "--ablations names none"),
+        (["run", "small.toml", "--ablations", "x"], 1, "no ablation 'x'; there are"),
+        (
+            ["run", "small.toml", "--ablations", "x", "--no-ablations"],
+            2,
+            "either --ablations or --no-ablations",
+        ),
         (["run", "broken.toml"], 1, "no key 'datsets'"),
         (["run", "--table", "tiny.csv"], 1, "at least 20 rows"),
         (["run", "--table", "tiny.csv", "--target", "z"], 1, "has no column 'z'"),

@@ -23,48 +23,77 @@ THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
+#: Seconds for a process to go, or to be found dead.
+PATIENCE = 10.0
+GLANCE = 0.5
+
+
+class Processes:
+    """The processes that run, and whether new ones may."""
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen] = set()
+        self._lock = threading.Lock()
+        self.stopped = False
+
+    def stop(self) -> None:
+        """End them all, and every one that is started from now on."""
+        with self._lock:
+            self.stopped = True
+            for process in self._running:
+                kill(process)
+
+    @contextlib.contextmanager
+    def started(self, command: list[str], **options: Any) -> Iterator[subprocess.Popen]:
+        """Start a process; at the end of the block it is ended with its children."""
+        process = subprocess.Popen(command, start_new_session=True, **options)
+        with self._lock:
+            self._running.add(process)
+            if self.stopped:
+                kill(process)
+        try:
+            yield process
+        finally:
+            kill(process)
+            process.wait()
+            with self._lock:
+                self._running.discard(process)
 
 
 def converse(
-    job: Job, python: Path, *, limit: float, running: set[subprocess.Popen]
+    job: Job, python: Path, *, limit: float, processes: Processes
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None, dict[str, Any]]:
-    """Give a job to a process, which is in the set `running` while it lives.
+    """Give a job to a process; each of its records may take `limit` seconds.
 
     Returns the finished records, what is known of a cell that was begun and not
-    finished, and what became of the process. Each record may take `limit` seconds.
+    finished, and what became of the process.
     """
-    records, begun = [], None
-    with (
-        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log,
-        subprocess.Popen(
+    records: list[dict[str, Any]] = []
+    begun, outcome = None, {"status": "failed"}
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+        with processes.started(
             [str(python), "-m", "macfm.bench.cell"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
             encoding="utf-8",
-            start_new_session=True,
             env=_environment(job.n_threads),
-        ) as process,
-    ):
-        running.add(process)
-        outcome = {"status": "failed"}
-        try:
-            for record in _talk(process, job.to_json(), limit):
-                if record["status"] == "started":
-                    begun = record
-                else:
+        ) as process:
+            try:
+                for record in _talk(process, job.to_json(), limit):
+                    if record["status"] == "started":
+                        begun = record
+                        continue
                     records.append(record)
                     begun = None
-                if len(records) == len(job.cells):
-                    break
-        except TimeoutError:
-            reason = f"stopped after {limit:.0f} s"
-            outcome = {"status": "timeout", "error": reason}
-            kill(process)
-        finally:
-            _end(process)
-            running.discard(process)
+                    if len(records) == len(job.cells):
+                        return records, None, {"status": "ok"}
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(PATIENCE)  # it has closed its pipe: let it go
+            except TimeoutError:
+                reason = f"stopped after {limit:.0f} s"
+                outcome = {"status": "timeout", "error": reason}
         log.seek(0)
         last = [line.strip() for line in log.read().splitlines() if line.strip()]
     if "error" not in outcome:
@@ -75,55 +104,66 @@ def converse(
 
 def kill(process: subprocess.Popen) -> None:
     """End a process and those it started."""
-    try:
+    # A group whose members are all dead is not found, or on macOS not permitted.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-    except ProcessLookupError:
-        pass
 
 
 def _talk(
     process: subprocess.Popen, message: str, limit: float
 ) -> Iterator[dict[str, Any]]:
-    """Send a message and yield the records that come back.
+    """Send a message and yield the records that come back, until the process ends.
 
-    Raises TimeoutError if `limit` seconds pass without a finished one.
+    Raises TimeoutError if `limit` seconds pass without a finished one. Each end of the
+    two pipes belongs to a thread, which also closes it: a process that does not read,
+    or that leaves a child with its pipe behind, keeps nobody waiting.
     """
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
+    def send() -> None:
+        # A dead process breaks the pipe, on Windows as an invalid argument.
+        with contextlib.suppress(OSError), process.stdin:
+            process.stdin.write(message)
+
     def pass_on() -> None:
-        for line in process.stdout:
-            lines.put(line)
+        with process.stdout:
+            for line in process.stdout:
+                lines.put(line)
         lines.put(None)
 
-    threading.Thread(target=pass_on, daemon=True).start()
-    with contextlib.suppress(BrokenPipeError):  # it may be dead already
-        process.stdin.write(message)
-        process.stdin.close()
+    for task in (send, pass_on):
+        threading.Thread(target=task, daemon=True).start()
     deadline = time.monotonic() + limit
     while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
         try:
-            line = lines.get(timeout=max(deadline - time.monotonic(), 0))
+            line = lines.get(timeout=min(left, GLANCE))
         except queue.Empty:
-            raise TimeoutError from None
+            if process.poll() is not None and lines.empty():
+                return  # it is dead, and a child of it holds the pipe
+            continue
         if line is None:
             return
-        if not line.endswith("\n"):  # a kill may leave half a line
+        record = _parse(line)
+        if record is None:
             continue
-        record = json.loads(line)
         yield record
         if record["status"] != "started":
             deadline = time.monotonic() + limit
 
 
-def _end(process: subprocess.Popen, patience: float = 10) -> None:
-    """Wait for a process that has said all, and end it if it stays."""
+def _parse(line: str) -> dict[str, Any] | None:
+    """A line as a record; None if it is not one, or was cut off by a kill."""
     try:
-        process.wait(patience)
-    except subprocess.TimeoutExpired:
-        kill(process)
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) and "status" in record else None
 
 
 def _environment(n_threads: int) -> dict[str, str]:

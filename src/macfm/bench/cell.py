@@ -176,12 +176,12 @@ def load_for(job: Job) -> LoadedTable:
 
 def import_plugins(paths: tuple[str, ...]) -> None:
     """Import Python files, which register what they define."""
-    for path in paths:
-        name = f"macfm_plugin_{Path(path).stem}_{zlib.crc32(str(path).encode()):08x}"
+    for path in (Path(path).resolve() for path in paths):
+        name = f"macfm_plugin_{path.stem}_{zlib.crc32(str(path).encode()):08x}"
         if name in sys.modules:
             continue
         spec = importlib.util.spec_from_file_location(name, path)
-        if spec is None or spec.loader is None or not Path(path).is_file():
+        if spec is None or spec.loader is None or not path.is_file():
             raise FileNotFoundError(f"no Python file {path} to take a plugin from")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module

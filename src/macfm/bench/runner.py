@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from macfm.bench._process import converse, kill
+from macfm.bench._process import Processes, converse
 from macfm.bench.cell import Job, blank_record, import_plugins
 from macfm.bench.datasets import get_dataset
 from macfm.bench.methods import METHODS, Method, make_method
@@ -39,7 +38,6 @@ class Plan:
     n_done: int = 0
     #: Jobs at a time.
     n_jobs: int = 1
-    _running: set[subprocess.Popen] = field(default_factory=set, repr=False)
 
     @property
     def n_cells(self) -> int:
@@ -53,27 +51,26 @@ class Plan:
         What they had not finished has no record and is run again next time.
         """
         self.output.parent.mkdir(parents=True, exist_ok=True)
-        pool = ThreadPoolExecutor(self.n_jobs)
+        pool, processes = ThreadPoolExecutor(self.n_jobs), Processes()
         try:
-            futures = [pool.submit(self._run_job, job) for job in self.jobs]
+            futures = [pool.submit(self._run_job, job, processes) for job in self.jobs]
             for future in as_completed(futures):
                 for record in future.result():
                     append_record(self.output, record)
                     yield record
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in list(self._running):
-                kill(process)
+            processes.stop()
 
-    def _run_job(self, job: Job) -> list[dict[str, Any]]:
+    def _run_job(self, job: Job, processes: Processes) -> list[dict[str, Any]]:
         """Run one job; whatever happens, each of its cells gets a record."""
         try:
-            return self._attempt(job)
+            return self._attempt(job, processes)
         except Exception as error:
             reason = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
             return [blank_record(cell, job) | reason for cell in job.cells]
 
-    def _attempt(self, job: Job) -> list[dict[str, Any]]:
+    def _attempt(self, job: Job, processes: Processes) -> list[dict[str, Any]]:
         """Run one job in a process, and account for each of its cells.
 
         A process that ends early takes the cell it is at with it. The cells after that
@@ -84,7 +81,7 @@ class Plan:
         if python is None:
             return [_unavailable(cell, job, method) for cell in job.cells]
         records, begun, outcome = converse(
-            job, python, limit=self.time_limit, running=self._running
+            job, python, limit=self.time_limit, processes=processes
         )
         n_done = len(records)
         if n_done == len(job.cells):
@@ -96,7 +93,9 @@ class Plan:
             about = cell.to_json() | {"label": cell.label, "asked": job.asked(cell)}
             records.append(known | about | outcome)
         rest = job.cells[len(records) :]
-        return records + (self._attempt(replace(job, cells=rest)) if rest else [])
+        if rest and not processes.stopped:
+            records += self._run_job(replace(job, cells=rest), processes)
+        return records
 
 
 def make_plan(

@@ -114,7 +114,7 @@ class Spec:
     rates: tuple[float, ...] = (0.3,)
     #: Masks for each mechanism and rate, numbered from 0.
     masks: int = 10
-    #: Seconds for one method in one cell, fitting and imputing together.
+    #: Seconds for one method in one cell, loading, fitting and imputing together.
     time_limit: float = 3600.0
     #: Draws from each method that can draw.
     n_draws: int = 20

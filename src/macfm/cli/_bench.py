@@ -145,8 +145,10 @@ def run(
         raise click.UsageError("give a SPEC, --table FILE, or --datasets and --methods")
     if table is None and (target or categorical):
         raise click.UsageError("--target and --categorical go with --table")
-    if ablations and no_ablations:
+    if ablations is not None and no_ablations:
         raise click.UsageError("give either --ablations or --no-ablations")
+    if ablations == ():
+        raise click.UsageError("--ablations names none; --no-ablations leaves them out")
     with one_sentence():
         name = None
         if table is not None:
@@ -156,7 +158,7 @@ def run(
             chosen = replace(chosen, time_limit=time_limit)
         if no_ablations:
             chosen = replace(chosen, ablations=())
-        elif ablations:
+        elif ablations is not None:
             chosen = chosen.only_ablations(ablations)
         plan = make_plan(
             chosen,

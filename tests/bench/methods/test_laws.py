@@ -137,6 +137,20 @@ def test_mice_stays_within_reach_of_what_it_saw_where_rows_are_few():
             assert draw[name].between(low - reach, high + reach).all()
 
 
+@pytest.mark.parametrize("ridge", [0.0, 1e-3])
+def test_mice_frees_half_as_many_coefficients_as_it_has_rows(ridge):
+    design = np.random.default_rng(0).normal(size=(20, 30))
+    gram = design.T @ design
+    method = make_method("mice", ridge=ridge)
+    ridges = method._ridges(gram, 20)
+    assert ridges[0] == ridge  # the intercept's
+    scale = np.sqrt(np.diag(gram))
+    levels = np.linalg.eigvalsh(gram / np.outer(scale, scale))
+    n_free = (levels / (levels + ridges[1])).sum()
+    assert 6 < n_free <= 10
+    assert (method._ridges(gram, 60) == ridge).all()  # two rows a coefficient
+
+
 def low_rank(n=300, d=12, rank=2, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, d))
@@ -178,3 +192,19 @@ def test_missforest_stops_and_beats_the_mean_on_steps():
     assert np.abs(error).median() < 0.2  # the step is 4 high, its noise 0.1
     only = flags[:, 2] & ~flags[:, 0]
     assert (filled["c"] == truth["c"])[only].mean() > 0.85
+
+
+def test_gcimpute_takes_fractions_that_often_repeat_a_value():
+    pytest.importorskip("gcimpute")
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=400)
+    truth = pd.DataFrame({"x": z + 0.3 * rng.normal(size=400)})
+    truth["duration"] = np.where(z > 0, 3.3 * np.exp(z), 0.0)
+    train, _ = with_holes(truth)
+    method = make_method("gcimpute").fit(train)
+    hidden = train["duration"].isna()
+    filled = method.impute(train).loc[hidden, "duration"]
+    assert set(filled) <= set(train["duration"].dropna())
+    assert np.corrcoef(filled, truth.loc[hidden, "duration"])[0, 1] > 0.6
+    new = train.head(3).assign(duration=[1.2345, np.nan, 1e9])  # unseen values
+    assert method.impute(new)["duration"].iloc[[0, 2]].tolist() == [1.2345, 1e9]

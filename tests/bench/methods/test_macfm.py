@@ -55,6 +55,15 @@ def test_probabilities_lie_under_the_rows_of_the_table():
     assert (shares[shifted["d"].notna()].max(axis=1) == 1).all()
 
 
+def test_a_column_of_one_category_is_certain_and_counted():
+    train = TRAIN.assign(e=pd.Series(["x"] * len(TRAIN), dtype=str))
+    train.loc[:9, "e"] = None
+    found = form("macfm-mean").fit(train).probabilities(train)
+    assert list(found) == ["d", "e"]
+    assert (found["e"] == 1).all(axis=None)
+    assert list(found) == list(make_method("mean").fit(train).probabilities(train))
+
+
 @pytest.mark.parametrize(
     "read_out",
     [

@@ -5,9 +5,11 @@ import io
 import sys
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from macfm.bench.report import write_report
+from macfm.bench.report._figure_bars import _label_place
 from macfm.bench.report._figure_pareto import Point, draw_pareto
 from macfm.bench.report._frame import tidy
 from macfm.bench.report._latex import escape
@@ -229,3 +231,15 @@ def test_one_cell_is_enough(record, tmp_path):
     page = Page(written([record()], tmp_path)["index.html"].read_text("utf-8"))
     assert page.open == []
     assert len(tidy([record()])) == 1
+
+
+@pytest.mark.parametrize("out", [0.05, 0.3, 0.9, 1.75, 1.99, 2.0, 3.0])
+@pytest.mark.parametrize("inside", [0.01, 0.5, 1.2, 1.7, 1.97, np.nan])
+def test_numbers_of_bars_stay_on_the_picture_and_clear_of_the_circle(out, inside):
+    limit, width = 2.0, 0.26
+    end, within = _label_place(out, inside, limit)
+    low, high = (end - width, end) if within else (end, end + width)
+    assert low >= 0
+    assert high <= limit
+    drawn = inside <= 2.0 < out  # a clipped bar's number stands at its end
+    assert drawn or not low < inside < high

@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from typing import Any, ClassVar, Self
 
 import pandas as pd
+from pandas.api.types import is_float_dtype
 
 from macfm.bench.methods._base import Method
 
@@ -71,7 +72,12 @@ class MACFM(Method):
             known = known.reindex(columns=shares.columns, fill_value=0.0)
             known.loc[shares.index] = shares
             found[name] = known.set_axis(table.index)
-        return found
+        for column in self.imputer_.schema_.columns:
+            if column.kind == "constant" and not is_float_dtype(table[column.name]):
+                found[column.name] = pd.DataFrame(
+                    1.0, index=table.index, columns=list(column.categories)
+                )
+        return {name: found[name] for name in table if name in found}
 
     def fit_key(self) -> Hashable:
         """Return the training parameters, in one string."""

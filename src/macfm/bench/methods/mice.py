@@ -132,6 +132,7 @@ class MICE(OneHotMethod):
             return ridges
         scale = np.sqrt(np.diag(gram).clip(min=1e-12))
         levels = np.linalg.eigvalsh(gram / np.outer(scale, scale)).clip(min=0)
+        ridge = max(ridge, 1e-6)  # to have something to multiply
         while (levels / (levels + ridge)).sum() > n / 2:
             ridge *= 1.5
         ridges[1:] = ridge

@@ -213,9 +213,10 @@ def _table(study: Study) -> Table:
 
 
 def _hours_apart(rows: pd.DataFrame) -> float:
-    """The longest time between two fits of one cell, in hours."""
+    """The longest time between the values of one cell, in hours."""
     began = [record.get("began") for record in rows["record"]]
-    moments = rows.assign(began=pd.to_datetime(pd.Series(began, index=rows.index)))
+    moments = pd.to_datetime(pd.Series(began, index=rows.index), utc=True)
+    moments = rows.assign(began=moments)
     by_cell = moments.groupby(CELL)["began"]
     apart = (by_cell.max() - by_cell.min()).max()
     return 0.0 if pd.isna(apart) else apart.total_seconds() / 3600

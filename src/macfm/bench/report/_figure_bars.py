@@ -75,22 +75,37 @@ def _panel(
             ring = {"ms": 3.6, "mfc": "none", "mec": INK, "mew": 0.9, "zorder": 3}
             axis.plot(inside, place, "o", **ring)
         text = f"{out:.2f}" if out <= CAP else f"{out:.2f} ▸"
-        over = out > 0.84 * limit
-        end = np.fmax(out, inside) + 0.03 * limit
-        if over:
-            end = np.fmin(out, inside) - 0.03 * limit if out <= CAP else 0.985 * limit
+        end, within = _label_place(out, inside, limit)
         axis.text(
             end,
             place,
             text,
-            ha="right" if over else "left",
+            ha="right" if within else "left",
             va="center",
             fontsize=7.5,
-            color="white" if over and colour == FAMILY_COLOURS["ours"] else INK,
+            color="white" if within and colour == FAMILY_COLOURS["ours"] else INK,
         )
     axis.set_xlim(0, limit)
     axis.grid(axis="x")
     axis.tick_params(axis="y", length=0)
+
+
+def _label_place(out: float, inside: float, limit: float) -> tuple[float, bool]:
+    """Where a bar's number stands, and whether it ends there, within the bar.
+
+    Behind bar and circle if there is room, else within the bar and clear of the circle;
+    a short bar whose circle is far away has its number in between.
+    """
+    gap, width = 0.03 * limit, 0.13 * limit
+    if out > CAP:
+        return 0.985 * limit, True
+    if np.fmax(out, inside) <= 0.84 * limit:
+        return np.fmax(out, inside) + gap, False
+    if out < width + 2 * gap:
+        return out + gap, False
+    end = out - gap
+    covered = end - width - gap < inside < out
+    return (inside - gap if covered and inside > width + gap else end), True
 
 
 def _name_bars(axis: Axes, names: list[tuple[str, str]]) -> None:
