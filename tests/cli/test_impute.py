@@ -184,7 +184,9 @@ def test_values_that_look_like_marks_are_noted(folder, done, quick):
     (folder / "m.csv").write_text("a,b,c\n-999,,7\n-999,3,8\n" + rows)
     result = done("impute", "m.csv", "-o", "1.csv", "--ignore", "c", *quick)
     assert "note: 'a' holds -999 in 2 rows" in result.stderr
-    assert "counts as observed (--na-values a=MARK)\n" in result.stderr
+    assert "if so, give --na-values a=-999, or it counts as observed\n" in (
+        result.stderr
+    )
     assert "'c'" not in result.stderr
     result = done("impute", "m.csv", "-o", "2.csv", "--na-values", "a=-999", *quick)
     assert "note: 'a'" not in result.stderr

@@ -130,3 +130,15 @@ def test_info_as_json_is_what_the_library_tells(folder, done, model):
 
     told = json.loads(done("info", model, "--json").stdout)
     assert told == json.loads(json.dumps(describe_model(model)))
+
+
+def test_marks_in_columns_that_the_model_ignores_do_not_matter(folder, done, quick):
+    rows = "".join(f"{k % 9 + 20},{k},-99\n" for k in range(30))
+    (folder / "m.csv").write_text("a,b,c\n-999,,7\n-999,3,\n" + rows)
+    result = done("fit", "m.csv", "--model", "i.macfm", "--ignore", "a", *quick)
+    assert "note: 'a'" not in result.stderr
+    result = done("transform", "m.csv", "--model", "i.macfm", "-o", "out.csv")
+    assert "note: 'a'" not in result.stderr
+    done("fit", "m.csv", "--model", "u.macfm", *quick)
+    result = done("transform", "m.csv", "--model", "u.macfm", "-o", "out2.csv")
+    assert "note: 'a' holds -999 in 2 rows" in result.stderr

@@ -158,3 +158,26 @@ def test_text_of_a_typed_table(tmp_path, table):
     )
     read.write(read.frame, tmp_path / "t.jsonl")
     assert re.search(r'"day": "2024-03-01"', (tmp_path / "t.jsonl").read_text())
+
+
+def test_numbers_may_be_marks(tmp_path):
+    columns = {
+        "n": pa.array([1, -999, 3, None], pa.int32()),
+        "x": pa.array([1.5, -999.0, 2.5, 0.5]),
+        "word": pa.array(["-999", "a", "b", "a"]),
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    plain = read_table(tmp_path / "t.parquet")
+    assert plain.frame["n"].isna().tolist() == [False, False, False, True]
+    table = read_table(tmp_path / "t.parquet", na_values=["-999"])
+    assert table.frame["n"].isna().tolist() == [False, True, False, True]
+    assert table.frame["x"].isna().tolist() == [False, True, False, False]
+    assert table.frame["word"].isna().tolist() == [True, False, False, False]
+    filled = table.frame.fillna({"n": 7, "x": 8.5, "word": "b"})
+    table.write(filled, tmp_path / "out.parquet")
+    out = parquet.read_table(tmp_path / "out.parquet")
+    assert out.schema.types == [pa.int32(), pa.float64(), pa.string()]
+    assert out.column("n").to_pylist() == [1, 7, 3, 7]
+    assert out.column("x").to_pylist() == [1.5, 8.5, 2.5, 0.5]
+    one = read_table(tmp_path / "t.parquet", na_values={"x": ["-999"]})
+    assert one.frame["n"].isna().sum() == 1

@@ -402,3 +402,19 @@ def test_whole_numbers_behind_a_decimal_comma_stay_whole(tmp_path):
     completed = table.frame.assign(x=table.frame["x"].fillna(5))
     table.write(completed, tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == "x;k\n72,0;1\n3,0;1\n5,0;1\n"
+
+
+def test_a_mark_is_known_with_decimals_of_zero(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,code\n1.5,0999\n-999.0,-999\n-999.00,a\n-9990,b\n-999,c\n")
+    table = read_table(path, na_values=["-999"])
+    assert table.frame["a"].isna().tolist() == [False, True, True, False, True]
+    assert table.frame["code"].isna().tolist() == [False, True, False, False, False]
+    assert read_table(path, na_values=["-999.0"]).frame["a"].isna().sum() == 3
+
+
+def test_thousands_are_no_decimals_of_zero(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a\n"1,000"\n"2,500"\n1\n')
+    table = read_table(path, na_values=["1"])
+    assert table.frame["a"].isna().tolist() == [False, False, True]

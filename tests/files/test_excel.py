@@ -97,3 +97,19 @@ def test_errors(path, tmp_path):
     (tmp_path / "bad.xlsx").write_bytes(path.read_bytes()[:500])
     with pytest.raises(FileError, match=r"bad\.xlsx: is damaged or not an Excel file"):
         read_table(tmp_path / "bad.xlsx")
+
+
+def test_numbers_may_be_marks(tmp_path):
+    book = openpyxl.Workbook()
+    for row in [("n", "x"), (1, 2.5), (-999, -999.0), (3, 4.5), (None, "-999.0")]:
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    plain = read_table(tmp_path / "t.xlsx")
+    assert plain.frame["n"].isna().tolist() == [False, False, False, True]
+    table = read_table(tmp_path / "t.xlsx", na_values=["-999"])
+    assert table.kinds == {"n": "integer", "x": "float"}
+    assert table.frame["n"].isna().tolist() == [False, True, False, True]
+    assert table.frame["x"].isna().tolist() == [False, True, False, True]
+    table.write(table.frame.fillna({"n": 7, "x": 8.5}), tmp_path / "out.xlsx")
+    cells = openpyxl.load_workbook(tmp_path / "out.xlsx").active.values
+    assert list(cells)[1:] == [(1, 2.5), (7, 8.5), (3, 4.5), (7, 8.5)]

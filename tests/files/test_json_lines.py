@@ -105,3 +105,10 @@ def test_mixed_values_are_text_and_marks_can_be_given(tmp_path):
     assert path.read_text() == (
         '{"a": 1, "b": 5}\n{"a": "x", "b": 2}\n{"a": 1, "b": 5}\n'
     )
+
+
+def test_a_mark_is_known_with_decimals_of_zero(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": 1.5}\n{"a": -999.0}\n{"a": -999}\n')
+    table = read_table(path, na_values=["-999"])
+    assert table.frame["a"].isna().tolist() == [False, True, True]

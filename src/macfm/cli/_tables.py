@@ -6,7 +6,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -225,15 +225,21 @@ def check_report_packages() -> None:
             )
 
 
-def tell_notes(source: Source, voice: Voice) -> None:
-    """Say what is odd about how a file was read, its marks and its identifiers."""
+def tell_notes(source: Source, voice: Voice, unused: Sequence[str] = ()) -> None:
+    """Say what is odd about how a file was read, its marks and its identifiers.
+
+    Marks do not matter in columns that are not used.
+    """
     from macfm.profile import missing_marks
 
     for note in source.notes:
         voice.say(f"note: {note}")
-    for mark in missing_marks(source.frame, ignore=source.ignore or None):
-        message = mark.message.removesuffix(".")
-        voice.say(f"note: {message} (--na-values {mark.columns[0]}=MARK)")
+    unused = [name for name in source.frame if name in {*source.ignore, *unused}]
+    for mark in missing_marks(source.frame, ignore=unused or None):
+        voice.say(
+            f"note: {mark.sentence()}: if so, give --na-values "
+            f"{mark.column}={mark.value}, or it counts as observed"
+        )
     for name in source.ids:
         cells = source.frame[name]
         n_repeated = int(cells.duplicated().sum())

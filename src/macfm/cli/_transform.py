@@ -73,6 +73,7 @@ def transform(data: str, **options: Any) -> None:
     imputer = _model.load(options["model"], options)
     source = read_source(data, options, kinds=_model.text_kinds(imputer))
     voice.say(source.headline())
-    tell_notes(source, voice)
+    unused = [c.name for c in imputer.schema_.columns if c.kind == "ignored"]
+    tell_notes(source, voice, unused)
     frame = _model.align(imputer, source, options["model"])
     write_filled(source, imputer, frame, options, voice)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from macfm.files._errors import FileError, optional
 from macfm.files._formats import Format
-from macfm.files._marks import Marks
+from macfm.files._marks import Marks, numbers_among
 from macfm.files._styles import text_array
 from macfm.files._table_file import Fill, TableFile
 
@@ -169,7 +169,7 @@ def read_arrow(
 ) -> ArrowFile:
     """Read a Parquet or Feather file; nulls and NaN are missing cells.
 
-    With `na_values` so are texts among them.
+    With `na_values` so are the texts and numbers among them.
     """
     pa = optional("pyarrow")
     codec = "SNAPPY"
@@ -199,8 +199,9 @@ def read_arrow(
         kinds[name] = _kind(cells, table.schema.field(name).type)
         marks[name] = {"null": int(cells.isna().sum())} if cells.isna().any() else {}
         listed = marks_by.of(name)[0]
-        if kinds[name] == "text" and listed:
-            is_mark = cells.isin(listed).to_numpy()
+        if kinds[name] in ("text", "integer", "float") and listed:
+            own = listed if kinds[name] == "text" else numbers_among(listed)
+            is_mark = cells.isin(own).to_numpy()
             for mark, n in cells[is_mark].value_counts().items():
                 if n:
                     marks[name][str(mark)] = int(n)

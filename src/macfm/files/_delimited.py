@@ -14,7 +14,7 @@ from macfm.files._encoding import Text
 from macfm.files._errors import FileError
 from macfm.files._formats import Format
 from macfm.files._infer import TextColumn, check_kinds, infer
-from macfm.files._marks import Marks
+from macfm.files._marks import Marks, spellings
 from macfm.files._records import (
     Records,
     is_quoted,
@@ -299,9 +299,15 @@ def _columns(
 
     def one(name: str, wished: str | None) -> TextColumn:
         comma_first = records.delimiter == ";"
+        always, outside_text = marks.of(name)
+        always = spellings(always, counts[name])
         try:
             return infer(
-                counts[name], *marks.of(name), comma_first=comma_first, wished=wished
+                counts[name],
+                always,
+                outside_text,
+                comma_first=comma_first,
+                wished=wished,
             )
         except FileError as error:
             wrong = error.args[1]

@@ -14,7 +14,7 @@ from macfm.files._errors import FileError, optional
 from macfm.files._formats import Format
 from macfm.files._fresh import cell_setter, plain_values
 from macfm.files._infer import TextColumn, infer
-from macfm.files._marks import Marks
+from macfm.files._marks import Marks, spellings
 from macfm.files._styles import EmptyStyle, FloatStyle, IntegerStyle, Style, TextStyle
 from macfm.files._table_file import Fill, StyledFile
 from macfm.files._times import TimeStyle
@@ -181,11 +181,14 @@ def _column(
 ) -> TextColumn:
     """Infer a column; numbers, booleans and dates of Excel are what they are."""
     keys = Counter(_key(cell) for cell in cells if cell is not None)
-    forms = {form for form, text in keys if form != "text" or text not in always}
-    clear = {f for f, text in keys if f != "text" or text not in always | outside_text}
+    always = spellings(always, (text for _, text in keys))
+    markable = ("text", "number")
+    clear = {
+        f for f, text in keys if f not in markable or text not in always | outside_text
+    }
     # Beside numbers or dates a mark such as "." or "-" cannot be a value.
     marks = always | outside_text if len(clear) == 1 and clear != {"text"} else always
-    kept = [key for key in keys if key[0] != "text" or key[1] not in marks]
+    kept = [key for key in keys if key[0] not in markable or key[1] not in marks]
     found = {key[1]: n for key, n in keys.items() if key not in kept}
     n_blank = sum(cell is None for cell in cells)
     if n_blank:

@@ -13,7 +13,7 @@ from macfm.files._encoding import Text
 from macfm.files._errors import FileError
 from macfm.files._formats import Format
 from macfm.files._infer import TextColumn, infer
-from macfm.files._marks import Marks
+from macfm.files._marks import Marks, spellings
 from macfm.files._styles import (
     BooleanStyle,
     EmptyStyle,
@@ -241,6 +241,7 @@ def _column(
 ) -> tuple[TextColumn, dict[str, str]]:
     """Infer a column from its JSON values; also how its texts are written."""
     text_of = {raw: json.loads(raw) if raw[0] == '"' else raw for raw in counts}
+    marks = spellings(marks, text_of.values())
     missing = {
         raw
         for raw, text in text_of.items()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from macfm.files._errors import FileError
 
-__all__ = ["MARKS", "MARKS_OUTSIDE_TEXT", "Marks"]
+__all__ = ["MARKS", "MARKS_OUTSIDE_TEXT", "Marks", "numbers_among", "spellings"]
+
+# Three zeros after a point or comma may be thousands.
+_WHOLE = re.compile(r"([-+]?\d+)(?:[.,](?:0|00|0{4,}))?")
 
 MARKS = (
     *("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT"),
@@ -70,6 +75,30 @@ class Marks:
         if column in self._by_column:
             return self._by_column[column], frozenset()
         return self._default
+
+
+def spellings(marks: frozenset[str], texts: Iterable[str]) -> frozenset[str]:
+    """Return the marks and those texts that are one of them with decimals of 0.
+
+    >>> sorted(spellings(frozenset(["-999"]), ["-999.0", "-999,00", "-9990", "-0999"]))
+    ['-999', '-999,00', '-999.0']
+    """
+    wholes = {found[1] for mark in marks if (found := _WHOLE.fullmatch(mark))}
+    if not wholes:
+        return marks
+    same = (t for t in texts if (found := _WHOLE.fullmatch(t)) and found[1] in wholes)
+    return marks | frozenset(same)
+
+
+def numbers_among(marks: Iterable[str]) -> list[float]:
+    """Return those of the marks that are numbers, for columns that hold numbers."""
+    found = []
+    for mark in marks:
+        try:
+            found.append(float(mark))
+        except ValueError:
+            continue
+    return [number for number in found if math.isfinite(number)]
 
 
 def _given(marks: Sequence[str]) -> frozenset[str]:

@@ -53,7 +53,8 @@ def read_table(
         Windows-1252 where it is not that.
     na_values : sequence of str or mapping of column to sequence of str, optional
         Texts that stand for a missing value, in place of ``MARKS`` and
-        ``MARKS_OUTSIDE_TEXT``. An empty cell is always missing.
+        ``MARKS_OUTSIDE_TEXT``. An empty cell is always missing. A mark such as -999
+        is also known as -999.0, and as a number in files that hold numbers.
     sheet : str, optional
         Name of the sheet of an Excel file; by default the first one.
     kinds : mapping of column to str, optional

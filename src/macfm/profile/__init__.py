@@ -13,7 +13,7 @@ from macfm.profile._dependence import (
     missing_dependence,
 )
 from macfm.profile._drivers import Driver
-from macfm.profile._findings import Finding, missing_marks
+from macfm.profile._findings import Finding, Mark, missing_marks
 from macfm.profile._little import LittleTest, little_test
 from macfm.profile._patterns import Pattern, Patterns, missing_patterns
 from macfm.profile._plain import percent
@@ -27,6 +27,7 @@ __all__ = [
     "Driver",
     "Finding",
     "LittleTest",
+    "Mark",
     "Pattern",
     "Patterns",
     "TableProfile",

@@ -14,7 +14,7 @@ from macfm.profile._columns import ColumnProfile
 from macfm.profile._plain import count, listed, number, percent, plain
 from macfm.profile._reading import NUMBERS, Reading, read
 
-__all__ = ["Finding", "find", "missing_marks"]
+__all__ = ["Finding", "Mark", "find", "missing_marks"]
 
 MOSTLY_MISSING = 0.8
 FEW_VALUES, MANY_CATEGORIES = 10, 100
@@ -56,12 +56,42 @@ class Finding:
         return plain(self)
 
 
+@dataclass(frozen=True)
+class Mark:
+    """A value that may stand for a missing one.
+
+    Attributes
+    ----------
+    column : str or int
+        The column that holds it.
+    value : str
+        The value, as text.
+    n_rows : int
+        How often.
+    is_text : bool
+        Whether the column is one of text.
+    """
+
+    column: str | int
+    value: str
+    n_rows: int
+    is_text: bool
+
+    def sentence(self) -> str:
+        """Return the beginning of a sentence about it."""
+        shown = repr(self.value) if self.is_text else self.value
+        return (
+            f"{self.column!r} holds {shown} in {count(self.n_rows, 'row')}, which may "
+            "be a mark for a missing value"
+        )
+
+
 def find(reading: Reading, columns: Sequence[ColumnProfile]) -> tuple[Finding, ...]:
     """Look for what is worth acting on, the most serious first."""
     seen = [c for c in columns if c.kind != "ignored"]
     return (
         *_unusable(reading, seen),
-        *_marks(reading),
+        *(_mark(mark) for mark in _marks(reading)),
         *_sparse(seen),
         *_identifiers(seen),
         *_texts(reading, seen),
@@ -73,7 +103,7 @@ def find(reading: Reading, columns: Sequence[ColumnProfile]) -> tuple[Finding, .
 
 def missing_marks(
     frame: Any, *, ignore: Sequence[Hashable] | None = None
-) -> tuple[Finding, ...]:
+) -> tuple[Mark, ...]:
     """Find values that may stand for missing ones, such as ``?`` or -999.
 
     Parameters
@@ -85,7 +115,7 @@ def missing_marks(
 
     Returns
     -------
-    tuple of Finding
+    tuple of Mark
         One for each mark of a column; `profile` has them among its findings.
     """
     return tuple(_marks(read(frame, ignore=ignore)))
@@ -196,7 +226,7 @@ def _mostly(values: list[str], pattern: re.Pattern) -> bool:
     return sum(bool(pattern.fullmatch(v)) for v in values) >= 0.9 * len(values)
 
 
-def _marks(reading: Reading) -> Iterator[Finding]:
+def _marks(reading: Reading) -> Iterator[Mark]:
     for j, name in enumerate(reading.names):
         if j in reading.faults or reading.kind(j) == "ignored":
             continue
@@ -205,20 +235,19 @@ def _marks(reading: Reading) -> Iterator[Finding]:
             texts = pd.Series(data.seen, dtype=object).value_counts()
             for value, n in texts.items():
                 if str(value).strip().lower() in _TEXT_MARKS:
-                    yield _mark(name, repr(value), int(n))
+                    yield Mark(name, str(value), int(n), is_text=True)
         elif data.family in ("integer", "float"):
             value = _number_mark(data.seen.astype(float))
             if value is not None:
                 n = int((data.seen.astype(float) == value).sum())
-                yield _mark(name, number(value).replace(",", ""), n)
+                yield Mark(name, number(value).replace(",", ""), n, is_text=False)
 
 
-def _mark(name: str | int, value: str, n: int) -> Finding:
+def _mark(mark: Mark) -> Finding:
     return Finding(
         "missing_mark",
-        (name,),
-        f"{name!r} holds {value} in {count(n, 'row')}, which may be a mark for a "
-        "missing value: if so, declare it as missing, or it counts as observed.",
+        (mark.column,),
+        f"{mark.sentence()}: if so, declare it as missing, or it counts as observed.",
     )
 
 
