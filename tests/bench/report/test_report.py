@@ -183,6 +183,16 @@ def test_the_command_of_a_table_of_ones_own_names_its_file(grid, tmp_path):
     assert "--datasets" not in text
 
 
+def test_columns_that_were_left_out_are_named(grid, tmp_path):
+    records = grid(["mean", "knn"], ["letter"])
+    text = written(records, tmp_path)["report.md"].read_text(encoding="utf-8")
+    assert "taken out" not in text
+    records[0]["columns_left_out"] = ["rare"]
+    text = written(records, tmp_path)["report.md"].read_text(encoding="utf-8")
+    assert "In 1 cell columns were taken out" in text
+    assert "hidden: rare of letter." in text
+
+
 def test_a_failed_cell_that_was_fitted_is_not_timed(grid, tmp_path):
     records = grid(["mean", "knn"], ["letter"], n_masks=2)
     lost = {"status": "timeout", "error": "stopped after 9 s", "scores": None}

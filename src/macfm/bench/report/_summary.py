@@ -19,7 +19,8 @@ def summary_section(
     """Return the sentences at the top of the report."""
     if frame.empty:
         return Section("summary", "Summary", ("There are no records.",))
-    text = [_what(frame), _outcome(frame), *_where(frame), _versions(frame)]
+    text = [_what(frame), _outcome(frame), _left_out(frame)]
+    text += [*_where(frame), _versions(frame)]
     if sources:
         text.append(f"Records: {', '.join(sources)}.")
     text.append(f"To run it again: `{command or _command(frame)}`")
@@ -66,6 +67,22 @@ def _outcome(frame: pd.DataFrame) -> str:
     if hours >= 0.1:
         text += f" Fitting and imputing took {hours:.1f} hours in all."
     return text
+
+
+def _left_out(frame: pd.DataFrame) -> str:
+    """Name the columns that no method could learn from."""
+    names: dict[str, None] = {}
+    n_cells = 0
+    for record in frame.loc[frame["latest"], "record"]:
+        lacking = record.get("columns_left_out") or []
+        names |= dict.fromkeys(f"{name} of {record['dataset']}" for name in lacking)
+        n_cells += bool(lacking)
+    if not names:
+        return ""
+    return (
+        f"In {_count(n_cells, 'cell')} columns were taken out because every training "
+        f"cell of theirs was hidden: {', '.join(names)}."
+    )
 
 
 def _where(frame: pd.DataFrame) -> list[str]:
