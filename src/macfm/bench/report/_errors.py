@@ -110,7 +110,8 @@ def error_table(rows: pd.DataFrame, *, split: str, metric: str, beside: bool) ->
     ]
     lines = _mark_best(_mark_best(lines, -2), -1)
     notes = [
-        "Training standard deviations × 100, mean ± standard deviation over masks."
+        "Training standard deviations × 100, mean ± standard deviation over masks. "
+        "Bold: the best and those within its standard error."
     ]
     notes += notes_for(lines)
     if beside:
