@@ -530,6 +530,25 @@ def test_unseen_category_can_be_loud(fitted, mode, error):
         loud.transform(strange)
 
 
+@pytest.mark.parametrize("verb", ["fit", "fit_transform"])
+def test_warnings_of_a_fit_point_at_the_callers_line(verb):
+    frame = pd.DataFrame({"a": np.arange(60.0), "name": [f"n{i}" for i in range(60)]})
+    frame["empty"] = np.nan
+    with pytest.warns(UserWarning, match="column") as caught:
+        getattr(imputer(max_steps=2, bounds={"a": (5, None)}), verb)(frame)
+    told = [(str(w.message).split("'")[1], w.filename) for w in caught]
+    assert sorted(told) == [(name, __file__) for name in ("a", "empty", "name")]
+
+
+@pytest.mark.parametrize("verb", ["transform", "sample", "category_probabilities"])
+def test_warning_of_an_unseen_category_points_at_the_callers_line(fitted, verb):
+    model, frame = fitted
+    loud = pickle.loads(pickle.dumps(model)).set_params(handle_unknown="warn")
+    with pytest.warns(UserWarning, match="did not see") as caught:
+        getattr(loud, verb)(frame.head(3).assign(ward="Z"))
+    assert caught[0].filename == __file__
+
+
 @pytest.mark.parametrize(
     ("frame", "error", "message"),
     [

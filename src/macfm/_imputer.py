@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from sklearn.utils.validation import (
 from macfm._engine import Filler, resolve_device, train_networks
 from macfm._saved import load_imputer, save_imputer
 from macfm._settings import READ_OUT, Settings, resolve, resolved_values
+from macfm._warn import warn_user
 from macfm.table import (
     Encoded,
     Table,
@@ -402,7 +402,10 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         DataFrame or ndarray
             A completed copy: same type, index, columns and dtypes.
         """
-        return self._complete(*self._fill(X))
+        check_is_fitted(self)
+        filler = self._filler()
+        table = self._read(X, reset=False)
+        return self._complete(table, self._fill(table, filler))
 
     def category_probabilities(self, X: Any) -> dict[Hashable, pd.DataFrame]:
         """Say how likely each category is in the missing cells of a table.
@@ -421,7 +424,10 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             and `transform` fills with the most likely category. How sure numbers and
             ordinal categories are is told by `sample`.
         """
-        table, x = self._fill(X)
+        check_is_fitted(self)
+        filler = self._filler()
+        table = self._read(X, reset=False)
+        x = self._fill(table, filler)
         index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)
         found = {}
         for j, column in enumerate(self.schema_.columns):
@@ -630,7 +636,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
                 f"empty_columns='keep'"
             )
         stays = "it stays" if len(empty) == 1 else "they stay"
-        warnings.warn(f"{message}; {stays} empty", UserWarning, stacklevel=3)
+        warn_user(f"{message}; {stays} empty")
 
     def _report_unknown(self, table: Table) -> None:
         """Say which categories were not seen in `fit`, as loudly as asked."""
@@ -643,9 +649,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         message = f"categories that fit did not see in {found}"
         if self.handle_unknown == "error":
             raise ValueError(f"{message}; fit again or use handle_unknown='ignore'")
-        warnings.warn(
-            f"{message}; they are kept and do not inform", UserWarning, stacklevel=4
-        )
+        warn_user(f"{message}; they are kept and do not inform")
 
     def _train(
         self, encoded: Encoded, *, settings: Settings, device: torch.device
@@ -670,11 +674,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self.n_steps_ = trained.n_steps
         self.history_ = pd.DataFrame(trained.history)
         if trained.interrupted:
-            warnings.warn(
+            warn_user(
                 f"training was interrupted after {trained.n_steps} steps; the best "
-                "weights so far are kept",
-                UserWarning,
-                stacklevel=3,
+                "weights so far are kept"
             )
 
     def _filler(self) -> Filler | None:
@@ -693,16 +695,13 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             batch_size=self.transform_batch_size,
         )
 
-    def _fill(self, X: Any) -> tuple[Table, np.ndarray]:
-        """Read a table and return it with its encoded rows, filled."""
-        check_is_fitted(self)
-        filler = self._filler()
-        table = self._read(X, reset=False)
+    def _fill(self, table: Table, filler: Filler | None) -> np.ndarray:
+        """Encode the rows of a table and fill them."""
         encoded, rows = self._encode(table)
         x = encoded.x
         if filler is not None and len(rows):
             x[rows] = filler.fill(encoded.x[rows], encoded.observed[rows])
-        return table, x
+        return x
 
     def _encode(self, table: Table) -> tuple[Encoded, np.ndarray]:
         """Encode a table and find its rows with holes."""

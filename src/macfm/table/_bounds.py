@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from macfm._warn import warn_user
 from macfm.table._column import TIME_FAMILIES, ColumnData
 from macfm.table._schema import ColumnSchema
 from macfm.table._ticks import NANOSECONDS, before, split
@@ -47,11 +47,9 @@ def resolve_bounds(column: ColumnSchema, data: ColumnData, wished: Any) -> Colum
         n_outside = int(_outside(data, lo, hi).sum())
         if n_outside:
             values = "value lies" if n_outside == 1 else "values lie"
-            warnings.warn(
+            warn_user(
                 f"column {column.name!r}: {n_outside} observed {values} outside "
-                f"bounds={tuple(wished)}; observed cells are kept as they are",
-                UserWarning,
-                stacklevel=2,
+                f"bounds={tuple(wished)}; observed cells are kept as they are"
             )
     if column.kind == "constant" or (lo is None and hi is None):
         return column

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macfm._warn import warn_user
 from macfm.table._bounds import resolve_bounds
 from macfm.table._categories import category_key, category_values, value_keys
 from macfm.table._column import TIME_FAMILIES, ColumnData, zone_name
@@ -203,12 +203,10 @@ def _with_transform(
 
 def _warn_identifiers(name: Hashable, n_observed: int, n_categories: int) -> None:
     if n_observed > 50 and n_categories > n_observed / 2:
-        warnings.warn(
+        warn_user(
             f"column {name!r} has {n_categories} distinct values in {n_observed} "
             "observed rows and looks like free text or an identifier; consider "
-            f"ignore=[{name!r}], or pd.to_datetime first if it holds dates",
-            UserWarning,
-            stacklevel=2,
+            f"ignore=[{name!r}], or pd.to_datetime first if it holds dates"
         )
 
 
