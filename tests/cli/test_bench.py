@@ -69,6 +69,8 @@ def test_ablations_are_run_alone_if_asked(folder):
     assert result.exit_code == 0, result.output
     (record,) = map(json.loads, (folder / "x.jsonl").read_text().splitlines())
     assert record["ablation"] == {"name": "other", "value": "same"}
+    again = run("run", "small.toml", "--ablations", "other", "-o", "x.jsonl")
+    assert "median other=same" in again.stdout
 
 
 def test_a_run_needs_no_spec_if_the_options_say_it_all(folder):

@@ -18,7 +18,8 @@ def ranking(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     Parameters
     ----------
     records : iterable of records
-        Records of one or more tables; ablations and failures are left out.
+        Records of one or more tables. Failures are left out, and ablations unless
+        there is nothing else.
 
     Returns
     -------
@@ -27,6 +28,7 @@ def ranking(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         their means and that of the accuracy, seconds to fit and impute, cells counted.
         Ranks compare methods only in cells that all of them finished.
     """
+    done = [record for record in records if record["status"] == "ok"]
     rows = [
         {
             "cell": record_key(r)[:-1],
@@ -36,8 +38,7 @@ def ranking(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
             "accuracy": r["scores"]["out"]["accuracy"],
             "seconds": r["seconds"]["fit"] + r["seconds"]["impute_out"],
         }
-        for r in records
-        if r["status"] == "ok" and r["ablation"] is None
+        for r in [r for r in done if r["ablation"] is None] or done
     ]
     frame = pd.DataFrame(
         rows, columns=["cell", "method", "MAE", "RMSE", "accuracy", "seconds"]
