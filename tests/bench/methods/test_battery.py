@@ -302,7 +302,7 @@ def test_a_column_without_any_value_is_refused(name):
 def test_draws_differ_and_keep_what_is_observed(name):
     method = fitted(name)
     if not method.draws:
-        with pytest.raises(NotImplementedError, match=f"{name} does not draw"):
+        with pytest.raises(TypeError, match=f"{name} does not draw"):
             method.draw(TEST, 2)
         return
     draws = method.draw(TEST.copy(), 5)

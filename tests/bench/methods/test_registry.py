@@ -97,3 +97,8 @@ def test_the_toy_method_of_the_docs_works():
     finally:
         METHODS.clear()
         METHODS.update(before)
+
+
+def test_a_method_that_shares_no_fit_says_so():
+    with pytest.raises(TypeError, match="mean does not share its fit"):
+        make_method("mean").adopt(make_method("mean"))

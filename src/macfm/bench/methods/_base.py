@@ -83,7 +83,7 @@ class Method(ABC):
 
     def draw(self, table: pd.DataFrame, n: int) -> list[pd.DataFrame]:
         """Return `n` plausible completed tables."""
-        raise NotImplementedError(f"{self.name} does not draw")
+        raise TypeError(f"{self.name} does not draw")
 
     def probabilities(self, table: pd.DataFrame) -> dict[str, pd.DataFrame] | None:
         """Return category probabilities by column, or None if it has none."""
@@ -99,7 +99,7 @@ class Method(ABC):
 
     def adopt(self, fitted: Method) -> None:
         """Take over the model of another method of the same `fit_key`."""
-        raise NotImplementedError(f"{self.name} does not share its fit")
+        raise TypeError(f"{self.name} does not share its fit")
 
     def resolved(self) -> dict[str, Any]:
         """Return the settings as they were used, for the record."""

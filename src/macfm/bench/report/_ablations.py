@@ -26,6 +26,7 @@ TITLES = {
     "mask-input": "Mask input",
     "stopping": "Stopping rule",
     "hide-rate": "Hide-rate range",
+    "preset": "Preset",
 }
 ERRORS = {
     f"{split}_{metric}": f"{METRICS[metric]} {split}"
