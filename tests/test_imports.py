@@ -24,7 +24,7 @@ ALLOWED = {
     "_engine": ({"flow", "_settings", "_progress"}, {"numpy", "torch"}),
     "_model_file": ({"table"}, {"numpy", "safetensors"}),
     "_saved": (
-        {"macfm", "table", "flow", "_settings", "_engine", "_model_file"},
+        {"macfm", "table", "flow", "_settings", "_engine", "_model_file", "_warn"},
         {"numpy", "pandas", "sklearn", "torch"},
     ),
     # The one arrow that points back: `imputer.report` makes the page when it is called.

@@ -441,7 +441,14 @@ def frame_from_text(texts):
     return frame
 
 
-@pytest.mark.parametrize("format_version", [1])
+def test_models_of_the_old_network_say_that_they_should_be_fitted_again():
+    with pytest.warns(UserWarning, match=r"misled by holes .* fit it again"):
+        loaded = MACFMImputer.load(DATA / "model-v1.macfm")
+    assert loaded.settings_["guide"] is False
+
+
+@pytest.mark.filterwarnings("ignore:.*fit it again:UserWarning")
+@pytest.mark.parametrize("format_version", [1, 2])
 def test_files_of_every_format_are_read(format_version):
     path = DATA / f"model-v{format_version}.macfm"
     told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))

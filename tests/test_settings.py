@@ -34,7 +34,8 @@ def test_paper_preset_is_the_paper():
     assert paper.train.stopping == "objective"
     network = paper.network
     assert network.backbone == "mlp"
-    assert not any([network.mask_input, network.residual, network.precondition])
+    assert not any([network.n_masks, network.residual, network.precondition])
+    assert not network.guide
     assert network.dropout == network.n_frequencies == 0
     assert paper.time_law.share_t0 == 0
     assert paper.n_networks == 1
@@ -49,4 +50,4 @@ def test_larger_tables_get_larger_networks_unless_told_otherwise():
 
 def test_parameters_override_their_preset():
     assert resolved(preset="paper", n_trials=7).n_trials == 7
-    assert resolved(preset="paper", mask_input=True).network.mask_input
+    assert resolved(preset="paper", mask_input=True).network.n_masks == 1

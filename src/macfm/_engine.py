@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,13 +17,22 @@ from torch import Tensor, nn
 from macfm._progress import training_progress
 from macfm._settings import Settings
 from macfm.flow import (
+    N_KNOTS,
     Ensemble,
     Evaluation,
+    GuidedEnsemble,
     RowBatch,
+    RowConfig,
+    TrainConfig,
+    TrainingRows,
+    Validation,
     aggregate,
     as_records,
     conditional_mean,
     make_network,
+    measure_trust,
+    no_better_than_mean,
+    prepare_rows,
     row_batches,
     row_keys,
     train,
@@ -40,6 +52,10 @@ class Trained:
     """Steps taken by all networks together."""
     interrupted: bool
     """Whether the user stopped it."""
+    unknowable: np.ndarray
+    """Columns that held-out rows say are filled no better than by their mean."""
+    guide_alone: bool
+    """Whether there is a guide and no network that helps."""
 
 
 def resolve_device(device: str) -> torch.device:
@@ -87,7 +103,7 @@ def train_networks(
     device: torch.device,
     verbose: bool,
 ) -> Trained:
-    """Train the networks of an ensemble, each with its own start and held-out rows.
+    """Train the networks of an ensemble, each from its own start.
 
     Parameters
     ----------
@@ -109,20 +125,27 @@ def train_networks(
     Trained
     """
     useful = observed.any(axis=1)
-    rows = torch.from_numpy(x[useful]).to(device)
-    shown = torch.from_numpy(observed[useful]).to(device)
     columns = torch.from_numpy(group)
-    config = settings.train
-    if config.max_seconds is not None:
-        share = config.max_seconds / settings.n_networks
-        config = replace(config, max_seconds=share)
-    members: list[nn.Module] = []
-    history: list[dict[str, float]] = []
-    n_steps, interrupted = 0, False
+    path = {"schedule": settings.schedule, "space": settings.space}
     with (
         reproducible(seed, device),
         training_progress(verbose=verbose, n_networks=settings.n_networks) as show,
     ):
+        began = time.perf_counter()
+        rows = prepare_rows(
+            x[useful],
+            observed[useful],
+            group=group,
+            is_num=is_num,
+            config=_row_config(settings),
+            seed=seed,
+            device=device,
+            **path,
+        )
+        members: list[nn.Module] = []
+        trust: list[Tensor] = []
+        history: list[dict[str, float]] = []
+        n_steps, interrupted, fills = 0, False, rows.fills
         for k in range(settings.n_networks):
 
             def on_evaluation(
@@ -130,42 +153,104 @@ def train_networks(
             ) -> None:
                 show(evaluation, end, member=member)
 
+            hints = rows.guide is not None and k % 2 == 0
             network = make_network(
-                settings.network,
-                group=columns,
-                schedule=settings.schedule,
-                space=settings.space,
+                settings.network, group=columns, hints=hints, **path
             ).to(device)
+            generator = torch.Generator(device).manual_seed(seed + k)
+            guess_again = partial(rows.guess_again, generator=generator, **path)
+            velocity = network
+            if hints:
+                velocity = GuidedEnsemble.alone(rows.guide, network, **path)
             result = train(
-                network,
-                rows,
-                shown,
+                velocity,
+                rows.x,
+                rows.observed,
+                fills=fills,
+                refill=guess_again if rows.has_guesses else None,
+                rules=rows.rules,
+                validation=_judged_by(rows, settings),
                 group=columns.to(device),
                 is_num=torch.from_numpy(is_num).to(device),
-                schedule=settings.schedule,
-                space=settings.space,
                 time_law=settings.time_law,
-                config=config,
+                config=_within_budget(settings, spent=time.perf_counter() - began, k=k),
                 loss_config=settings.loss,
-                generator=torch.Generator(device).manual_seed(seed + k),
+                generator=generator,
                 on_evaluation=on_evaluation,
+                **path,
             )
+            if rows.has_guesses:
+                fills = guess_again(velocity)  # the next network starts with these
             n_steps += result.n_steps
             history += [{"network": k, **line} for line in as_records(result.history)]
             interrupted = result.interrupted
             # One that was stopped half-way counts only if there is no finished one.
             if not interrupted or (result.history and not members):
-                members.append(network.cpu())
+                members.append(network)
+                if rows.guide is not None:
+                    trust.append(_trust(velocity, rows, columns.to(device), path))
             if interrupted:
                 break
-    if not members:
-        raise KeyboardInterrupt  # nothing was learned that could be kept
+        if not members:
+            raise KeyboardInterrupt  # nothing was learned that could be kept
+        network = members[0] if len(members) == 1 else Ensemble(members)
+        if rows.guide is not None:
+            network = GuidedEnsemble(rows.guide, members, torch.stack(trust), **path)
+        unknowable = torch.zeros(0, dtype=torch.bool)
+        if rows.validation is not None:
+            unknowable = no_better_than_mean(
+                network,
+                rows.validation,
+                group=columns.to(device),
+                is_num=torch.from_numpy(is_num).to(device),
+                **path,
+            )
+    if rows.guide is not None:
+        network.guide = rows.whole_guide
     return Trained(
-        network=members[0] if len(members) == 1 else Ensemble(members),
+        network=network.cpu(),
         history=history,
         n_steps=n_steps,
         interrupted=interrupted,
+        unknowable=np.flatnonzero(unknowable.cpu().numpy()),
+        guide_alone=bool(trust) and max(float(a[0].max()) for a in trust) == 0.0,
     )
+
+
+def _row_config(settings: Settings) -> RowConfig:
+    """Say what the rows are made ready for."""
+    network = settings.network
+    guide = network.guide and network.precondition
+    judged = guide or settings.train.stopping == "validation"
+    return RowConfig(
+        guide=guide,
+        move_missing=network.n_masks > 0,
+        validation_share=settings.validation_share if judged else 0.0,
+    )
+
+
+def _judged_by(rows: TrainingRows, settings: Settings) -> Validation | None:
+    """Return the held-out rows if they decide when to stop."""
+    return rows.validation if settings.train.stopping == "validation" else None
+
+
+def _within_budget(settings: Settings, *, spent: float, k: int) -> TrainConfig:
+    """Give network k its share of what is left of the time budget."""
+    budget = settings.train.max_seconds
+    if budget is None:
+        return settings.train
+    left = max(budget - spent, 0.0) / (settings.n_networks - k)
+    return replace(settings.train, max_seconds=left)
+
+
+def _trust(
+    velocity: nn.Module, rows: TrainingRows, group: Tensor, path: dict[str, Any]
+) -> Tensor:
+    """Measure how far a network is to be trusted; without a judge, not at all."""
+    if rows.validation is None:
+        return torch.zeros(N_KNOTS, len(group), device=group.device)
+    alone = GuidedEnsemble.alone(rows.guide, **path)
+    return measure_trust(velocity, alone, rows.validation, group=group, **path)
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     dropout : float, default=None
         Share of hidden units dropped in training.
     mask_input : bool, default=None
-        Whether the network is shown the masks.
+        Whether the network is told which cells are shown to it.
     residual : bool, default=None
         Residual blocks in the MLP instead of a plain stack.
     n_frequencies : int, default=None
@@ -110,6 +110,10 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     precondition : bool, default=None
         Whether the network predicts a quantity of unit variance at every t, which at
         t = 0 is the conditional mean and does not see the noise.
+    guide : bool, default=None
+        Whether a normal distribution fitted to the table guides the networks: they
+        learn what it leaves, and count only where that helps on held-out rows. Every
+        second network of several is trained without it. Needs `precondition`.
     schedule : {"linear", "power", "cosine"}, default=None
         s(t) of the path.
     gamma : float, default=None
@@ -250,6 +254,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         residual: bool | None = None,
         n_frequencies: int | None = None,
         precondition: bool | None = None,
+        guide: bool | None = None,
         schedule: str | None = None,
         gamma: float | None = None,
         velocity_space: str | None = None,
@@ -306,6 +311,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self.residual = residual
         self.n_frequencies = n_frequencies
         self.precondition = precondition
+        self.guide = guide
         self.schedule = schedule
         self.gamma = gamma
         self.velocity_space = velocity_space
@@ -677,6 +683,20 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             warn_user(
                 f"training was interrupted after {trained.n_steps} steps; the best "
                 "weights so far are kept"
+            )
+        if trained.guide_alone and settings.train.max_seconds is not None:
+            warn_user(
+                f"max_seconds={settings.train.max_seconds:g} left time for "
+                f"{trained.n_steps} training steps, too few for the networks to help; "
+                "cells are filled by the linear guide alone"
+            )
+        if len(trained.unknowable):
+            names = [self.schema_.modelled[k].name for k in trained.unknowable]
+            warn_user(
+                f"on held-out rows {_columns(names)} "
+                f"{'is' if len(names) == 1 else 'are'} filled no better than by the "
+                "mean, so the other columns hardly tell; look at the spread of "
+                "sample() before relying on these cells"
             )
 
     def _filler(self) -> Filler | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -26,7 +27,15 @@ from macfm._model_file import (
     replace_file,
 )
 from macfm._settings import READ_OUT, Settings, resolve, resolved_values
-from macfm.flow import Ensemble, make_network
+from macfm._warn import warn_user
+from macfm.flow import (
+    MAX_COORDINATES,
+    N_KNOTS,
+    Ensemble,
+    Gaussian,
+    GuidedEnsemble,
+    make_network,
+)
 from macfm.table import TableEncoder
 
 __all__ = ["load_imputer", "save_imputer"]
@@ -43,6 +52,8 @@ _LIMITS = {
 _MAX_MEMBER = 2**27
 # Follow from the columns, so they are built and not read.
 _DERIVED = ("group", "member")
+# Models of format 1 have no guide.
+_NO_GUIDE = {"guide": False}
 # What the network was trained under, whatever is set afterwards.
 _PATH = ("schedule", "gamma", "velocity_space")
 
@@ -64,6 +75,12 @@ def load_imputer(cls: type, path: str | os.PathLike[str], *, device: str | None)
     contents = open_model(path)
     with reading(path):
         imputer = _imputer(cls, contents)
+    if contents.version == 1 and contents.settings.get("mask_input"):
+        warn_user(
+            f"{os.fspath(path)} holds a model of macfm "
+            f"{contents.versions.get('macfm')}, whose network can be misled by holes "
+            "that follow a rule; it works as before, but fit it again"
+        )
     if device is not None:
         imputer.set_params(device=device)
         resolved_values(imputer.get_params(deep=False), n_rows=1)
@@ -80,7 +97,8 @@ def _contents(imputer: Any) -> ModelContents:
     if seed is not None and not isinstance(seed, Integral):
         parameters["random_state"] = imputer.seed_  # a generator has no JSON
     network = imputer.network_
-    members = network.members if isinstance(network, Ensemble) else [network]
+    several = isinstance(network, Ensemble | GuidedEnsemble)
+    members = network.members if several else [network]
     in_force = imputer.settings_
     return ModelContents(
         parameters=parameters,
@@ -88,6 +106,7 @@ def _contents(imputer: Any) -> ModelContents:
         read_out={name: in_force[name] for name in READ_OUT},
         encoder=imputer.encoder_,
         networks=[_weights(member) for member in members if member is not None],
+        guide=_guide_arrays(network),
         history={str(k): c.to_numpy() for k, c in imputer.history_.items()},
         seed=imputer.seed_,
         n_steps=imputer.n_steps_,
@@ -104,6 +123,18 @@ def _contents(imputer: Any) -> ModelContents:
             "scikit-learn": sklearn.__version__,
         },
     )
+
+
+def _guide_arrays(network: nn.Module | None) -> dict[str, np.ndarray]:
+    """Return what the guide consists of and how far the networks are trusted."""
+    if not isinstance(network, GuidedEnsemble):
+        return {}
+    parts = {
+        "mean": network.guide.mean,
+        "precision": network.guide.precision,
+        "trust": network.trust,
+    }
+    return {name: part.cpu().numpy() for name, part in parts.items()}
 
 
 def _weights(network: nn.Module) -> dict[str, np.ndarray]:
@@ -130,7 +161,7 @@ def _imputer(cls: type, contents: ModelContents) -> Any:
     imputer = cls(**parameters)
     imputer.encoder_ = contents.encoder
     imputer.schema_ = contents.encoder.schema
-    imputer._trained_with = settings
+    imputer._trained_with = settings if contents.version > 1 else settings | _NO_GUIDE
     imputer._path = path
     imputer._fitted_on_frame = contents.on_frame
     imputer.indicator_features_ = contents.indicator_features
@@ -167,6 +198,8 @@ def _checked_settings(
     settings: Mapping[str, Any], defaults: Mapping[str, Any]
 ) -> Settings:
     """Return the settings of `fit`, each in its range."""
+    is_old = "guide" not in settings
+    settings = _NO_GUIDE | settings
     unknown = [name for name in settings if name not in defaults]
     if unknown:
         raise ValueError(f"unknown setting {unknown[0]!r}")
@@ -174,7 +207,10 @@ def _checked_settings(
         value = settings.get(name)
         if type(value) is not int or value > high:
             raise ValueError(f"{name} must be an integer up to {high}, got {value!r}")
-    return resolve(defaults | settings, n_rows=1)
+    checked = resolve(defaults | settings, n_rows=1)
+    if is_old and checked.network.n_masks:
+        return replace(checked, network=replace(checked.network, n_masks=2))
+    return checked
 
 
 def _network(contents: ModelContents, settings: Settings) -> nn.Module | None:
@@ -186,12 +222,45 @@ def _network(contents: ModelContents, settings: Settings) -> nn.Module | None:
         raise ValueError("there are networks but no column to model")
     if len(contents.networks) > settings.n_networks:
         raise ValueError("there are more networks than n_networks")
-    members = [_member(encoder, settings, weights) for weights in contents.networks]
+    guided = bool(contents.guide)
+    # Tables beyond the guide's reach have none although it was asked for.
+    wanted = settings.network.guide and settings.network.precondition
+    if guided != (wanted and encoder.d <= MAX_COORDINATES):
+        raise ValueError("the guide does not fit the settings")
+    members = [
+        _member(encoder, settings, weights, hints=guided and k % 2 == 0)
+        for k, weights in enumerate(contents.networks)
+    ]
+    if guided:
+        guide, trust = _guide(contents.guide, d=encoder.d, n_members=len(members))
+        return GuidedEnsemble(
+            guide, members, trust, schedule=settings.schedule, space=settings.space
+        )
     return members[0] if len(members) == 1 else Ensemble(members)
 
 
+def _guide(
+    arrays: Mapping[str, np.ndarray], *, d: int, n_members: int
+) -> tuple[Gaussian, torch.Tensor]:
+    """Build the guide and the trust in the networks from checked arrays."""
+    expected = {
+        "mean": ((d,), np.float64),
+        "precision": ((d, d), np.float64),
+        "trust": ((n_members, N_KNOTS, d), np.float32),
+    }
+    found = {name: (a.shape, a.dtype) for name, a in arrays.items()}
+    if found != expected or not all(np.isfinite(a).all() for a in arrays.values()):
+        raise ValueError("the guide does not fit the columns")
+    parts = {name: torch.from_numpy(a).clone() for name, a in arrays.items()}
+    return Gaussian(parts["mean"], parts["precision"]), parts["trust"]
+
+
 def _member(
-    encoder: TableEncoder, settings: Settings, weights: Mapping[str, np.ndarray]
+    encoder: TableEncoder,
+    settings: Settings,
+    weights: Mapping[str, np.ndarray],
+    *,
+    hints: bool,
 ) -> nn.Module:
     """Build one network; shapes are compared before anything is allocated."""
     config = settings.network
@@ -204,6 +273,7 @@ def _member(
             group=torch.from_numpy(encoder.group),
             schedule=settings.schedule,
             space=settings.space,
+            hints=hints,
         )
     expected = {
         name: tuple(tensor.shape)

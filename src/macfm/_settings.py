@@ -28,13 +28,17 @@ from macfm.flow import (
 class _BySize:
     """A preset's value that depends on the number of rows."""
 
+    tiny: Any
     small: Any
     large: Any
 
     def value(self, n_rows: int) -> Any:
+        if n_rows < _SMALL:
+            return self.tiny
         return self.small if n_rows < _LARGE else self.large
 
 
+_SMALL = 1_000
 _LARGE = 5_000
 
 # The paper does not print its widths, rates, weights and encoding of categories;
@@ -58,6 +62,7 @@ _PAPER: dict[str, Any] = {
     "residual": False,
     "n_frequencies": 0,
     "precondition": False,
+    "guide": False,
     "schedule": "linear",
     "gamma": 2.0,
     "velocity_space": "t",
@@ -85,39 +90,41 @@ _PAPER: dict[str, Any] = {
 _DEFAULT: dict[str, Any] = _PAPER | {
     "method": "mean",
     "n_trials": 100,
-    "n_networks": _BySize(1, 2),
-    "d_model": _BySize(256, 512),
-    "n_blocks": _BySize(3, 4),
+    "n_networks": _BySize(1, 1, 2),
+    "d_model": _BySize(128, 256, 512),
+    "n_blocks": _BySize(3, 3, 4),
     "dropout": 0.2,
     "mask_input": True,
     "residual": True,
     "n_frequencies": 8,
     "precondition": True,
+    "guide": True,
     "share_t0": 0.4,
     "lambda_stab": 0.0,
     "lambda_cons": 0.0,
     "sigma_in": 0.0,
-    "batch_size": _BySize(256, 1024),
-    "max_steps": _BySize(2000, 6000),
+    "batch_size": _BySize(128, 256, 1024),
+    "max_steps": _BySize(2000, 2000, 6000),
     "weight_decay": 0.1,
     "decay_share": 0.3,
     "stopping": "validation",
-    "evaluate_every": _BySize(50, 100),
+    "evaluate_every": _BySize(25, 50, 100),
+    "validation_share": _BySize(0.2, 0.1, 0.1),
 }
 # One small network and fewer steps.
 _FAST: dict[str, Any] = _DEFAULT | {
     "n_networks": 1,
-    "d_model": 256,
+    "d_model": _BySize(128, 256, 256),
     "n_blocks": 3,
-    "batch_size": 256,
-    "max_steps": _BySize(800, 2000),
+    "batch_size": _BySize(128, 256, 256),
+    "max_steps": _BySize(800, 800, 2000),
 }
 # More and larger networks, trained for longer.
 _BEST: dict[str, Any] = _DEFAULT | {
     "n_networks": 5,
     "d_model": 512,
     "n_blocks": 4,
-    "max_steps": _BySize(3000, 8000),
+    "max_steps": _BySize(3000, 3000, 8000),
 }
 PRESETS: dict[str, dict[str, Any]] = {
     "default": _DEFAULT,
@@ -153,6 +160,8 @@ class Settings:
     """Trajectories a row."""
     n_networks: int
     """Networks whose velocities are averaged."""
+    validation_share: float
+    """Share of the rows held out to judge by."""
     schedule: Schedule
     """s(t)."""
     space: Space
@@ -243,6 +252,7 @@ _RULES: dict[str, _Rule] = {
     "residual": _FLAG,
     "n_frequencies": _integer(0),
     "precondition": _FLAG,
+    "guide": _FLAG,
     "schedule": _one_of("linear", "power", "cosine"),
     "gamma": _number(1, 3),
     "velocity_space": _one_of("t", "s"),
@@ -357,12 +367,14 @@ def _settings(chosen: Mapping[str, Any]) -> Settings:
         return config(**{name: chosen[name] for name in fields})
 
     law = chosen["time_law"]
+    chosen = {**chosen, "n_masks": int(chosen["mask_input"])}
     return Settings(
         max_one_hot=chosen["max_one_hot"],
         method=chosen["method"],
         aggregate=chosen["aggregate"],
         n_trials=chosen["n_trials"],
         n_networks=chosen["n_networks"],
+        validation_share=chosen["validation_share"],
         schedule=make_schedule(chosen["schedule"], gamma=chosen["gamma"]),
         space=chosen["velocity_space"],
         time_law=TimeLaw(

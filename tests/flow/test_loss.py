@@ -16,7 +16,7 @@ N, D = 50, 6
 class Affine(nn.Module):
     """v = 2 x_t + 1, easy to do by hand."""
 
-    def forward(self, x_t, t, m_cond, m_tgt):
+    def forward(self, x_t, t, m_cond):
         return 2 * x_t + 1
 
 
@@ -25,7 +25,8 @@ def batch():
     generator = torch.Generator().manual_seed(0)
     x, eps, xi = torch.randn(3, N, D, generator=generator, dtype=torch.float64)
     draw = torch.rand(N, D, generator=generator)
-    masks = Masks(cond=draw < 0.4, tgt=(draw > 0.4) & (draw < 0.8))
+    m_tgt = (draw > 0.4) & (draw < 0.8)
+    masks = Masks(cond=draw < 0.4, tgt=m_tgt, moved=m_tgt)
     t = torch.rand(N, 1, generator=generator, dtype=torch.float64)
     return x, eps, xi, t, masks
 
@@ -71,11 +72,11 @@ def test_noise_off_the_targets_does_not_matter(batch):
 
 
 def test_perfect_field_has_no_flow_matching_loss(batch):
-    x, eps, *_ = batch
+    x, eps, _, _, masks = batch
 
     class Perfect(nn.Module):
-        def forward(self, x_t, t, m_cond, m_tgt):
-            return torch.where(m_tgt, x - eps, 0.0)
+        def forward(self, x_t, t, m_cond):
+            return torch.where(masks.tgt, x - eps, 0.0)
 
     terms = terms_of(batch, Perfect())
     assert terms.total == 0
@@ -85,9 +86,9 @@ def test_consistency_is_not_evaluated_without_weight(batch):
     calls = []
 
     class Counting(Affine):
-        def forward(self, x_t, t, m_cond, m_tgt):
+        def forward(self, x_t, t, m_cond):
             calls.append(1)
-            return super().forward(x_t, t, m_cond, m_tgt)
+            return super().forward(x_t, t, m_cond)
 
     terms_of(batch, Counting(), replace(CONFIG, lambda_cons=0.0))
     assert len(calls) == 1
@@ -95,5 +96,6 @@ def test_consistency_is_not_evaluated_without_weight(batch):
 
 def test_batch_without_targets_has_a_finite_loss(batch):
     x, eps, xi, t, masks = batch
-    none = Masks(cond=masks.cond, tgt=torch.zeros_like(masks.tgt))
+    nothing = torch.zeros_like(masks.tgt)
+    none = Masks(cond=masks.cond, tgt=nothing, moved=nothing)
     assert terms_of((x, eps, xi, t, none)).fm == 0

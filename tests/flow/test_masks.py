@@ -13,9 +13,16 @@ def observed_cells(n=2000, share=0.7):
     return (torch.rand(n, 4, generator=generator) < share)[:, GROUP]
 
 
-def draw_masks(observed, hide_rate=(0.05, 0.6), seed=0):
+def draw_masks(observed, hide_rate=(0.05, 0.6), seed=0, rules=None, move_missing=True):
     generator = torch.Generator().manual_seed(seed)
-    return sample_masks(observed, group=GROUP, hide_rate=hide_rate, generator=generator)
+    return sample_masks(
+        observed,
+        group=GROUP,
+        hide_rate=hide_rate,
+        rules=rules,
+        move_missing=move_missing,
+        generator=generator,
+    )
 
 
 def test_masks_are_disjoint_and_cover_exactly_the_observed_cells():
@@ -39,6 +46,8 @@ def test_hidden_share_follows_the_range_row_by_row():
         observed,
         group=torch.arange(300),
         hide_rate=(0.2, 0.5),
+        rules=None,
+        move_missing=True,
         generator=generator,
     )
     share = masks.tgt.double().mean(dim=1)
@@ -65,3 +74,12 @@ def test_inference_keeps_the_observed_and_moves_the_rest():
     masks = inference_masks(observed)
     assert torch.equal(masks.cond, observed)
     assert torch.equal(masks.tgt, ~observed)
+    assert torch.equal(masks.moved, ~observed)
+
+
+def test_what_is_not_shown_moves_whether_it_was_recorded_or_not():
+    observed = observed_cells()
+    masks = draw_masks(observed)
+    assert torch.equal(masks.moved, ~masks.cond)
+    as_in_the_paper = draw_masks(observed, move_missing=False)
+    assert torch.equal(as_in_the_paper.moved, as_in_the_paper.tgt)

@@ -10,22 +10,27 @@ N, D = 40, len(GROUP)
 LINEAR = make_schedule("linear", gamma=1.0)
 
 
-def network(schedule=LINEAR, space="t", **changes):
+def network(schedule=LINEAR, space="t", hints=False, **changes):
     settings = {
         "backbone": "mlp",
         "d_model": 32,
         "n_blocks": 2,
         "n_heads": 4,
         "dropout": 0.0,
-        "mask_input": True,
+        "n_masks": 1,
         "residual": True,
         "n_frequencies": 3,
         "precondition": False,
+        "guide": False,
     } | changes
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return make_network(
-            NetworkConfig(**settings), group=GROUP, schedule=schedule, space=space
+            NetworkConfig(**settings),
+            group=GROUP,
+            schedule=schedule,
+            space=space,
+            hints=hints,
         )
 
 
@@ -35,7 +40,7 @@ def batch():
     x_t = torch.randn(N, D, generator=generator)
     t = torch.rand(N, 1, generator=generator)
     m_cond = (torch.rand(N, 4, generator=generator) < 0.5)[:, GROUP]
-    return x_t, t, m_cond, ~m_cond
+    return x_t, t, m_cond
 
 
 def wake(net):
@@ -61,22 +66,22 @@ def test_velocity_has_the_shape_of_the_input(batch, backbone, precondition):
 @over_backbones
 @pytest.mark.parametrize("mask_input", [False, True])
 def test_masks_matter_exactly_when_they_are_shown(batch, backbone, mask_input):
-    x_t, t, m_cond, m_tgt = batch
-    net = wake(network(backbone=backbone, mask_input=mask_input))
-    same = torch.equal(net(x_t, t, m_cond, m_tgt), net(x_t, t, m_tgt, m_cond))
+    x_t, t, m_cond = batch
+    net = wake(network(backbone=backbone, n_masks=int(mask_input)))
+    same = torch.equal(net(x_t, t, m_cond), net(x_t, t, ~m_cond))
     assert same is not mask_input
 
 
 @over_backbones
 def test_time_and_every_coordinate_matter(batch, backbone):
-    x_t, t, m_cond, m_tgt = batch
+    x_t, t, m_cond = batch
     net = wake(network(backbone=backbone))
-    v_t = net(x_t, t, m_cond, m_tgt)
-    assert not torch.allclose(v_t, net(x_t, 1 - t, m_cond, m_tgt))
+    v_t = net(x_t, t, m_cond)
+    assert not torch.allclose(v_t, net(x_t, 1 - t, m_cond))
     for j in range(D):
         moved = x_t.clone()
         moved[:, j] += 1.0
-        assert not torch.allclose(v_t, net(moved, t, m_cond, m_tgt))
+        assert not torch.allclose(v_t, net(moved, t, m_cond))
 
 
 @over_backbones
@@ -97,7 +102,7 @@ def test_transformer_needs_heads_that_divide_its_width():
 
 
 def test_paper_mlp_is_a_plain_stack():
-    net = network(mask_input=False, residual=False)
+    net = network(n_masks=0, residual=False)
     names = {type(module).__name__ for module in net.modules()}
     assert names.isdisjoint({"LayerNorm", "ResidualBlock"})
     assert "ResidualBlock" in {type(m).__name__ for m in network().modules()}
@@ -112,12 +117,12 @@ def test_dropout_acts_in_training_only(batch):
 @over_backbones
 @pytest.mark.parametrize("space", ["t", "s"])
 def test_preconditioned_end_point_at_t0_does_not_see_the_noise(batch, backbone, space):
-    x_t, t, m_cond, m_tgt = batch
+    x_t, t, m_cond = batch
     net = wake(network(backbone=backbone, precondition=True, space=space))
-    other = torch.where(m_tgt, x_t.flip(0), x_t)
+    other = torch.where(m_cond, x_t, x_t.flip(0))
     t = torch.zeros_like(t)
-    end, same_end = (x + net(x, t, m_cond, m_tgt) for x in (x_t, other))
-    torch.testing.assert_close(end[m_tgt], same_end[m_tgt], atol=1e-5, rtol=1e-5)
+    end, same_end = (x + net(x, t, m_cond) for x in (x_t, other))
+    torch.testing.assert_close(end[~m_cond], same_end[~m_cond], atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["linear", "power", "cosine"])

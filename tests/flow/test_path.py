@@ -26,7 +26,8 @@ def batch():
     generator = torch.Generator().manual_seed(0)
     x, eps = torch.randn(2, N, D, generator=generator, dtype=torch.float64)
     draw = torch.rand(N, D, generator=generator)
-    masks = Masks(cond=draw < 0.4, tgt=(draw > 0.4) & (draw < 0.8))
+    m_tgt = (draw > 0.4) & (draw < 0.8)
+    masks = Masks(cond=draw < 0.4, tgt=m_tgt, moved=m_tgt)
     return x, eps, masks
 
 

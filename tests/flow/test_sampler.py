@@ -24,14 +24,14 @@ class TowardsTheMean(nn.Module):
 
     mean = 3.0
 
-    def forward(self, x_t, t, m_cond, m_tgt):
+    def forward(self, x_t, t, m_cond):
         return (self.mean - x_t) / (1 - t).clamp(min=0.05)
 
 
 class GaussianField(nn.Module):
     """The exact field of data that is N(2, 0.5²), in t-space."""
 
-    def forward(self, x_t, t, m_cond, m_tgt):
+    def forward(self, x_t, t, m_cond):
         variance = (t * 0.5) ** 2 + (1 - t) ** 2
         gain = (t * 0.25 - (1 - t)) / variance
         return 2.0 + gain * (x_t - t * 2.0)

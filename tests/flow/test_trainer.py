@@ -14,6 +14,7 @@ from macfm.flow import (
     hold_out,
     make_network,
     make_schedule,
+    make_validation,
     readout_time,
     train,
 )
@@ -35,7 +36,6 @@ CONFIG = TrainConfig(
     stopping="validation",
     patience=100,
     evaluate_every=10,
-    validation_share=0.1,
     hide_rate=(0.1, 0.5),
 )
 LOSS = LossConfig(lambda_stab=0.0, lambda_cons=0.0, eta_cons=0.1, sigma_in=0.0)
@@ -49,6 +49,18 @@ def low_rank_rows(n=400):
     return torch.where(observed, x / x.std(dim=0), 0.0), observed
 
 
+def validation_of(x, observed, *, generator):
+    return make_validation(
+        x,
+        observed,
+        group=GROUP,
+        rules=None,
+        move_missing=True,
+        t=0.0,
+        generator=generator,
+    )
+
+
 def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None):
     x, observed = rows or low_rank_rows()
     with torch.random.fork_rng():
@@ -60,19 +72,28 @@ def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None
                 n_blocks=2,
                 n_heads=1,
                 dropout=0.0,
-                mask_input=True,
+                n_masks=1,
                 residual=True,
                 n_frequencies=2,
                 precondition=True,
+                guide=False,
             ),
             group=GROUP,
             schedule=LINEAR,
             space="t",
+            hints=False,
         )
+        generator = torch.Generator().manual_seed(0)
+        trained, held = hold_out(len(x), share=0.1, generator=generator)
+        validation = validation_of(x[held], observed[held], generator=generator)
         result = train(
             network,
-            x,
-            observed,
+            x[trained],
+            observed[trained],
+            fills=x[trained][None],
+            refill=None,
+            rules=None,
+            validation=validation if config.stopping == "validation" else None,
             group=GROUP,
             is_num=torch.ones(D, dtype=torch.bool),
             schedule=LINEAR,
@@ -80,7 +101,7 @@ def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None
             time_law=TimeLaw(beta=None, share_t0=0.5),
             config=config,
             loss_config=LOSS,
-            generator=torch.Generator().manual_seed(0),
+            generator=generator,
             on_evaluation=on_evaluation,
         )
     return network, result
@@ -196,10 +217,8 @@ def split(n, share=0.1):
     x = torch.arange(n * D, dtype=torch.float32).view(n, D)
     observed = torch.ones(n, D, dtype=torch.bool)
     generator = torch.Generator().manual_seed(0)
-    rows, validation = hold_out(
-        x, observed, group=GROUP, share=share, t=0.0, generator=generator
-    )
-    return x, rows, validation
+    rows, held = hold_out(n, share=share, generator=generator)
+    return x, rows, validation_of(x[held], observed[held], generator=generator)
 
 
 def test_held_out_rows_are_not_trained_on():

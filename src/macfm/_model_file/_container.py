@@ -20,7 +20,7 @@ from safetensors.numpy import save as save_tensors
 __all__ = ["FORMAT", "VERSION", "ModelFileError", "pack", "read", "replace_file"]
 
 FORMAT = "macfm model"
-VERSION = 1
+VERSION = 2
 """Version of the layout; files of a higher one are refused."""
 
 MAX_HEADER = 100_000_000

@@ -30,6 +30,8 @@ class ModelContents:
     """Columns and their statistics."""
     networks: list[dict[str, np.ndarray]]
     """Weights of each network, by name; none if nothing varied."""
+    guide: dict[str, np.ndarray]
+    """Mean, precision and trust of the guide; empty if there is none."""
     history: Mapping[str, np.ndarray]
     """One column an array, one evaluation a row."""
     seed: int
@@ -46,6 +48,11 @@ class ModelContents:
     """What ``set_output`` was told."""
     versions: Mapping[str, str]
     """Versions of macfm and what it stands on, when the model was saved."""
+
+    @property
+    def version(self) -> int:
+        """Format of the file: models without a word on the guide are of the first."""
+        return 2 if "guide" in self.settings else 1
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON fields and tensors."""
@@ -70,6 +77,7 @@ class ModelContents:
         }
         tensors = {f"encoder.{k}": v for k, v in self.encoder.to_arrays().items()}
         tensors |= {f"history.{k}": v for k, v in self.history.items()}
+        tensors |= {f"guide.{k}": v for k, v in self.guide.items()}
         for k, weights in enumerate(self.networks):
             tensors |= {f"network.{k}.{name}": w for name, w in weights.items()}
         return fields, tensors
@@ -94,6 +102,7 @@ class ModelContents:
             read_out={k: _unplain(v) for k, v in fields["read_out"].items()},
             encoder=TableEncoder.from_arrays(schema, parts["encoder"]),
             networks=[parts[f"network.{k}"] for k in range(training["n_networks"])],
+            guide=parts["guide"],
             history=_history(parts["history"], training["history"]),
             seed=training["seed"],
             n_steps=training["n_steps"],
@@ -109,7 +118,11 @@ def _sorted_tensors(
     tensors: Mapping[str, np.ndarray], *, n_networks: int
 ) -> dict[str, dict[str, np.ndarray]]:
     """Sort tensors by what they belong to; refuse those that belong nowhere."""
-    parts: dict[str, dict[str, np.ndarray]] = {"encoder": {}, "history": {}}
+    parts: dict[str, dict[str, np.ndarray]] = {
+        "encoder": {},
+        "history": {},
+        "guide": {},
+    }
     for k in range(n_networks):
         parts[f"network.{k}"] = {}
     for name, tensor in tensors.items():

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from macfm._model_file._container import FORMAT, VERSION
+from macfm._model_file._container import FORMAT
 from macfm._model_file._contents import ModelContents
 from macfm._model_file._open import open_model
 
@@ -47,7 +47,7 @@ def describe_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     contents = open_model(path)
     return {
         "format": FORMAT,
-        "format_version": VERSION,
+        "format_version": contents.version,
         "file_bytes": os.path.getsize(path),
         "versions": dict(contents.versions),
         "parameters": {

@@ -1,9 +1,17 @@
 """The method: mask-aware conditional flow matching over encoded rows, in torch."""
 
+from macfm.flow._guide import (
+    MAX_COORDINATES,
+    Gaussian,
+    Guess,
+    draw_gaussian,
+    fit_gaussian,
+)
 from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
 from macfm.flow._masks import Masks, inference_masks, sample_masks
 from macfm.flow._network import (
     Ensemble,
+    GuidedEnsemble,
     MLPVelocity,
     NetworkConfig,
     Preconditioned,
@@ -20,6 +28,8 @@ from macfm.flow._path import (
     sample_path,
     to_space,
 )
+from macfm.flow._rows import RowConfig, TrainingRows, prepare_rows
+from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import (
     RowBatch,
     aggregate,
@@ -42,12 +52,23 @@ from macfm.flow._trainer import (
     as_records,
     train,
 )
-from macfm.flow._validation import Validation, hold_out, readout_time
+from macfm.flow._trust import N_KNOTS, measure_trust, no_better_than_mean
+from macfm.flow._validation import (
+    Validation,
+    hold_out,
+    make_validation,
+    readout_time,
+)
 
 __all__ = [
+    "MAX_COORDINATES",
+    "N_KNOTS",
     "Cosine",
     "Ensemble",
     "Evaluation",
+    "Gaussian",
+    "Guess",
+    "GuidedEnsemble",
     "Linear",
     "LossConfig",
     "LossTerms",
@@ -58,20 +79,26 @@ __all__ = [
     "Power",
     "Preconditioned",
     "RowBatch",
+    "RowConfig",
+    "Rules",
     "Schedule",
     "SolverConfig",
     "Space",
     "TimeLaw",
     "TrainConfig",
     "TrainResult",
+    "TrainingRows",
     "TransformerVelocity",
     "Validation",
     "add_input_noise",
     "aggregate",
     "as_records",
     "conditional_mean",
+    "draw_gaussian",
     "end_point",
     "euler_step",
+    "find_rules",
+    "fit_gaussian",
     "flow_matching_loss",
     "from_space",
     "heun_step",
@@ -81,6 +108,10 @@ __all__ = [
     "keyed_normal",
     "make_network",
     "make_schedule",
+    "make_validation",
+    "measure_trust",
+    "no_better_than_mean",
+    "prepare_rows",
     "readout_time",
     "row_batches",
     "row_keys",

@@ -7,19 +7,24 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from macfm.flow._rules import Rules
+
 
 @dataclass(frozen=True)
 class Masks:
-    """Disjoint masks over encoded coordinates, each of shape ``(n, d)``.
-
-    A coordinate in neither is truly missing from a training row: the network is not
-    shown it, it does not move, and no loss counts it.
-    """
+    """Masks over encoded coordinates, each of shape ``(n, d)``."""
 
     cond: Tensor
     """True where the value is shown to the network and held fixed (M_cond)."""
     tgt: Tensor
     """True where the value is transported and scored (M_tgt)."""
+    moved: Tensor
+    """True where the value is transported.
+
+    Besides the targets these are the cells that are truly missing from a training row:
+    at inference nobody knows whether an unknown cell had been recorded, so in training
+    the network must not be able to tell either.
+    """
 
 
 def sample_masks(
@@ -27,6 +32,8 @@ def sample_masks(
     *,
     group: Tensor,
     hide_rate: tuple[float, float],
+    rules: Rules | None,
+    move_missing: bool,
     generator: torch.Generator,
 ) -> Masks:
     """Hide some observed cells of each row as targets; the rest is conditioning.
@@ -40,6 +47,10 @@ def sample_masks(
     hide_rate : (low, high)
         Every row draws its own rate from U[low, high] and hides each of its observed
         columns with that probability.
+    rules : Rules or None
+        Rules that the table's own holes follow, and hidden cells with them.
+    move_missing : bool
+        Whether cells that are truly missing are transported like the hidden ones.
     generator : torch.Generator
         Source of the draws, on the device of `observed`.
 
@@ -52,11 +63,14 @@ def sample_masks(
     n_groups = int(group.max()) + 1 if len(group) else 0
     low, high = hide_rate
     rate = low + (high - low) * torch.rand(n, 1, generator=generator, device=device)
-    draw = torch.rand(n, n_groups, generator=generator, device=device)
-    m_tgt = (draw < rate)[:, group] & observed
-    return Masks(cond=observed & ~m_tgt, tgt=m_tgt)
+    hidden = torch.rand(n, n_groups, generator=generator, device=device) < rate
+    if rules is not None:
+        hidden = rules.apply(hidden, generator=generator)
+    m_tgt = hidden[:, group] & observed
+    m_cond = observed & ~m_tgt
+    return Masks(cond=m_cond, tgt=m_tgt, moved=~m_cond if move_missing else m_tgt)
 
 
 def inference_masks(observed: Tensor) -> Masks:
     """Show every observed coordinate and transport every missing one."""
-    return Masks(cond=observed, tgt=~observed)
+    return Masks(cond=observed, tgt=~observed, moved=~observed)

@@ -1,4 +1,4 @@
-"""Velocity networks: ``v_t = net(x_t, t, m_cond, m_tgt)``."""
+"""Velocity networks: ``v_t = net(x_t, t, m_cond)``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from macfm.flow._path import Space, to_space
+from macfm.flow._guide import Gaussian, Guess, plain_guess
+from macfm.flow._path import Space, end_point, to_space
 from macfm.flow._schedule import Schedule
 
 _N_FREQUENCIES = 32
@@ -34,19 +35,28 @@ class NetworkConfig:
     """Attention heads of the transformer; the MLP does not read it."""
     dropout: float
     """Share of hidden units dropped in training."""
-    mask_input: bool
-    """Whether the network is shown the masks."""
+    n_masks: int
+    """Masks the network is shown: 0, 1 (what is shown), or 2 (models of format 1)."""
     residual: bool
     """Pre-normalised residual blocks in the MLP instead of a plain stack."""
     n_frequencies: int
     """Learned sinusoids of each coordinate beside its value; the MLP alone reads it."""
     precondition: bool
     """Whether to wrap the network in `Preconditioned`."""
+    guide: bool
+    """Whether a Gaussian guide stands beside the networks."""
 
 
 def _padded(width: int) -> int:
     """Round a width up to a multiple of `_WIDTH_STEP`."""
     return -(-width // _WIDTH_STEP) * _WIDTH_STEP
+
+
+def _masks(m_cond: Tensor, n_masks: int, dtype: torch.dtype) -> list[Tensor]:
+    """Return the masks a network is shown, as numbers."""
+    # NOTE[DIFF]: the paper's network sees x_t and t alone and cannot tell a
+    # conditioning value from a half-transported one.
+    return [m_cond.to(dtype), (~m_cond).to(dtype)][:n_masks]
 
 
 class TimeEncoding(nn.Module):
@@ -118,12 +128,13 @@ class MLPVelocity(nn.Module):
     Notes
     -----
     ``c_t = MLP(sinusoids(t))`` is added to the projected input, SiLU blocks follow, a
-    two-layer head gives the velocity. With ``mask_input=False, residual=False,
+    two-layer head gives the velocity. With ``n_masks=0, n_hints=0, residual=False,
     dropout=0, n_frequencies=0`` it is the network of the paper.
 
     Shape
     -----
-    ``x_t, m_cond, m_tgt`` and the result are ``(n, d)``, ``t`` is ``(n, 1)``.
+    ``x_t, m_cond`` and the result are ``(n, d)``, ``t`` is ``(n, 1)``, ``hints`` are
+    `n_hints` tensors of shape ``(n, d)``.
     """
 
     def __init__(
@@ -133,17 +144,18 @@ class MLPVelocity(nn.Module):
         d_model: int,
         n_blocks: int,
         dropout: float,
-        mask_input: bool,
+        n_masks: int,
+        n_hints: int,
         residual: bool,
         n_frequencies: int,
     ) -> None:
         super().__init__()
-        self.mask_input = mask_input
+        self.n_masks = n_masks
         self.d = d
         self.periodic = None
         if n_frequencies:
             self.periodic = PeriodicFeatures(d=d, n_frequencies=n_frequencies)
-        self.d_in = _padded(d * ((3 if mask_input else 1) + 2 * n_frequencies))
+        self.d_in = _padded(d * (1 + n_masks + n_hints + 2 * n_frequencies))
         self.project = nn.Linear(self.d_in, d_model)
         self.time = TimeEncoding(d_model=d_model)
         blocks: list[nn.Module] = []
@@ -163,16 +175,15 @@ class MLPVelocity(nn.Module):
             nn.Linear(d_model, d_model), nn.SiLU(), nn.Linear(d_model, _padded(d))
         )
 
-    def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor, m_tgt: Tensor) -> Tensor:
+    def forward(
+        self, x_t: Tensor, t: Tensor, m_cond: Tensor, hints: Sequence[Tensor] = ()
+    ) -> Tensor:
         """Predict the velocity at ``x_t``."""
         shown = [x_t]
         if self.periodic is not None:
             shown.append(self.periodic(x_t))
-        if self.mask_input:
-            # NOTE[DIFF]: the paper's network sees x_t and t alone and cannot tell a
-            # conditioning value from a half-transported one.
-            shown += [m_cond.to(x_t.dtype), m_tgt.to(x_t.dtype)]
-        row = torch.cat(shown, dim=1)
+        shown += _masks(m_cond, self.n_masks, x_t.dtype)
+        row = torch.cat([*shown, *hints], dim=1)
         row = F.pad(row, (0, self.d_in - row.shape[1]))
         h = self.blocks(self.project(row) + self.time(t))
         return self.head(h)[:, : self.d]
@@ -222,7 +233,8 @@ class TransformerVelocity(nn.Module):
 
     Shape
     -----
-    ``x_t, m_cond, m_tgt`` and the result are ``(n, d)``, ``t`` is ``(n, 1)``.
+    ``x_t, m_cond`` and the result are ``(n, d)``, ``t`` is ``(n, 1)``, ``hints`` are
+    `n_hints` tensors of shape ``(n, d)``.
     """
 
     group: Tensor
@@ -236,7 +248,8 @@ class TransformerVelocity(nn.Module):
         n_blocks: int,
         n_heads: int,
         dropout: float,
-        mask_input: bool,
+        n_masks: int,
+        n_hints: int,
     ) -> None:
         super().__init__()
         if d_model % n_heads:
@@ -245,16 +258,19 @@ class TransformerVelocity(nn.Module):
                 f"n_heads={n_heads}"
             )
         d, n_tokens = len(group), int(group.max()) + 1
-        self.mask_input = mask_input
+        self.n_masks = n_masks
         self.register_buffer("group", group)
         self.n_pad = _padded(d) - d
         member = F.one_hot(group, n_tokens).T.float()
         self.register_buffer("member", F.pad(member, (0, self.n_pad)))
         embed = torch.randn(d + self.n_pad, d_model) / math.sqrt(d_model)
         self.embed = nn.Parameter(embed)
+        self.hints = nn.ParameterList(
+            torch.randn(d + self.n_pad, d_model) / math.sqrt(d_model)
+            for _ in range(n_hints)
+        )
         self.column = nn.Parameter(torch.randn(n_tokens, d_model) / math.sqrt(d_model))
-        n_states = 2 if mask_input else 0
-        self.state = nn.Parameter(torch.randn(n_states, d_model) / math.sqrt(d_model))
+        self.state = nn.Parameter(torch.randn(n_masks, d_model) / math.sqrt(d_model))
         self.time = TimeEncoding(d_model=d_model)
         self.blocks = nn.ModuleList(
             TransformerBlock(d_model=d_model, n_heads=n_heads, dropout=dropout)
@@ -264,52 +280,75 @@ class TransformerVelocity(nn.Module):
         self.head_weight = nn.Parameter(torch.zeros(d, d_model))
         self.head_bias = nn.Parameter(torch.zeros(d))
 
-    def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor, m_tgt: Tensor) -> Tensor:
+    def forward(
+        self, x_t: Tensor, t: Tensor, m_cond: Tensor, hints: Sequence[Tensor] = ()
+    ) -> Tensor:
         """Predict the velocity at ``x_t``."""
-        row = F.pad(x_t, (0, self.n_pad)).unsqueeze(1)
-        h = (row * self.member) @ self.embed + self.column
-        if self.mask_input:
-            # NOTE[DIFF]: as in the MLP, the paper's tokens do not carry the masks.
-            first = self.member.argmax(dim=1)  # masks agree within a column
-            h = h + m_cond[:, first, None] * self.state[0]
-            h = h + m_tgt[:, first, None] * self.state[1]
+        h = self._tokens(x_t, self.embed) + self.column
+        for hint, embed in zip(hints, self.hints, strict=True):
+            h = h + self._tokens(hint, embed)
+        first = self.member.argmax(dim=1)  # masks agree within a column
+        for mask, state in zip(
+            _masks(m_cond, self.n_masks, x_t.dtype), self.state, strict=True
+        ):
+            h = h + mask[:, first, None] * state
         c_t = self.time(t)
         for block in self.blocks:
             h = block(h, c_t)
         return (self.norm(h)[:, self.group] * self.head_weight).sum(-1) + self.head_bias
 
+    def _tokens(self, x: Tensor, embed: Tensor) -> Tensor:
+        """Sum the embedded coordinates of each column: ``(n, n_tokens, d_model)``."""
+        return (F.pad(x, (0, self.n_pad)).unsqueeze(1) * self.member) @ embed
+
 
 class Preconditioned(nn.Module):
     """Let a network predict a quantity of unit variance at every t.
 
-    With q = s² + (1 − s)² and X, ε of unit variance, the best linear guess of
-    X − ε from x_t is (2s − 1) x_t / q and its residual has variance 1/q, so the network
-    gives F and
+    A normal law guesses the velocity from x_t and says how far it may be off
+    (`Guess`); the network gives F and
 
-        dx/ds = ((2s − 1) x_t + √q F) / q
+        dx/ds = guess + scale · F
 
-    on targets; elsewhere F itself. Noisy coordinates enter as s x_t / q, their best
-    linear guess of X: at t = 0 the noise does not enter at all, and the end point of
-    the path is F, the conditional mean, whatever the noise.
+    on coordinates that are not shown; elsewhere F itself. Under N(0, I) the guess is
+    (2s − 1) x_t / q with scale 1/√q, q = s² + (1 − s)². Noisy coordinates enter as
+    s x_t / q, their best linear guess of X: at t = 0 the noise does not enter at all,
+    and the end point of the path is the conditional mean, whatever the noise.
+
+    With hints the law is the guide's, fitted to the table, and the network also reads
+    the guide's conditional mean and its standard deviation: a network that gives 0
+    then already fills and draws as the normal law does.
     """
 
     # NOTE[DIFF]: the paper's network predicts the velocity directly.
 
     sees_noise_at_start = False
 
-    def __init__(self, network: nn.Module, *, schedule: Schedule, space: Space) -> None:
+    def __init__(
+        self, network: nn.Module, *, schedule: Schedule, space: Space, hints: bool
+    ) -> None:
         super().__init__()
         self.network = network
         self.schedule = schedule
         self.space = space
+        self.hints = hints
 
-    def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor, m_tgt: Tensor) -> Tensor:
+    def forward(
+        self, x_t: Tensor, t: Tensor, m_cond: Tensor, guess: Guess | None = None
+    ) -> Tensor:
         """Predict the velocity at ``x_t``, shape ``(n, d)``."""
         s_t, ds_t = self.schedule(t)
+        moved = ~m_cond
         q = s_t**2 + (1 - s_t) ** 2
-        f = self.network(torch.where(m_tgt, s_t / q * x_t, x_t), t, m_cond, m_tgt)
-        v_s = torch.where(m_tgt, ((2 * s_t - 1) * x_t + q.sqrt() * f) / q, f)
-        return to_space(v_s, ds_t, space=self.space)
+        hints: tuple[Tensor, ...] = ()
+        if self.hints:
+            mean = torch.where(moved, end_point(x_t, guess.v_s, s_t), 0.0)
+            hints = (mean, torch.where(moved, (1 - s_t) * guess.scale, 0.0))
+        else:
+            guess = plain_guess(x_t, s_t, moved)
+        shown = torch.where(moved, s_t / q * x_t, x_t)
+        f = self.network(shown, t, m_cond, hints)
+        return to_space(guess.v_s + guess.scale * f, ds_t, space=self.space)
 
 
 class Ensemble(nn.Module):
@@ -326,16 +365,88 @@ class Ensemble(nn.Module):
         """Whether the end point at t = 0 depends on the noise there."""
         return any(getattr(m, "sees_noise_at_start", True) for m in self.members)
 
-    def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor, m_tgt: Tensor) -> Tensor:
+    def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor) -> Tensor:
         """Predict the velocity at ``x_t``, shape ``(n, d)``."""
-        velocities = [member(x_t, t, m_cond, m_tgt) for member in self.members]
+        velocities = [member(x_t, t, m_cond) for member in self.members]
         return torch.stack(velocities).mean(dim=0)
 
 
+class GuidedEnsemble(nn.Module):
+    """Networks around a Gaussian guide, each trusted as far as it has proved itself.
+
+    ``trust`` has the shape ``(n_members, n_knots, d)``.
+
+    Notes
+    -----
+    With the guide's velocity v_g and a member's v_k the velocity is the mean over k of
+    v_g + a_k(t) (v_k − v_g), where the trust a_k in [0, 1] was found for every column
+    and time on held-out rows (`flow.measure_trust`): 0 where a network does not beat
+    the guide.
+    """
+
+    # NOTE[DIFF]: the paper has no guide and trusts its network everywhere.
+
+    sees_noise_at_start = False
+    trust: Tensor
+
+    def __init__(
+        self,
+        guide: Gaussian,
+        members: Sequence[Preconditioned],
+        trust: Tensor,
+        *,
+        schedule: Schedule,
+        space: Space,
+    ) -> None:
+        super().__init__()
+        self.guide = guide
+        self.members = nn.ModuleList(members)
+        self.register_buffer("trust", trust)
+        self.schedule = schedule
+        self.space = space
+
+    @classmethod
+    def alone(
+        cls, guide: Gaussian, *members: nn.Module, schedule: Schedule, space: Space
+    ) -> GuidedEnsemble:
+        """Return the guide without any network, or with networks fully trusted."""
+        trust = torch.ones(len(members), 2, len(guide.mean), device=guide.mean.device)
+        return cls(guide, members, trust, schedule=schedule, space=space)
+
+    def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor) -> Tensor:
+        """Predict the velocity at ``x_t``, shape ``(n, d)``.
+
+        ``m_cond`` may have fewer rows, each of which then stands for several of
+        ``x_t``.
+        """
+        s_t, ds_t = self.schedule(t)
+        guess = self.guide(x_t, s_t, m_cond)
+        v_guide = to_space(guess.v_s, ds_t, space=self.space)
+        m_cond = m_cond.repeat(len(x_t) // max(len(m_cond), 1), 1)
+        change = torch.zeros_like(v_guide)
+        for member, trust in zip(self.members, self.trust, strict=True):
+            a_t = trust_at(trust, s_t)
+            change = change + a_t * (member(x_t, t, m_cond, guess) - v_guide)
+        return v_guide + change / max(len(self.members), 1)
+
+
+def trust_at(trust: Tensor, s_t: Tensor) -> Tensor:
+    """Interpolate trust, known at evenly spaced values of s, ``(n, d)``."""
+    place = s_t * (len(trust) - 1)
+    below = place.long().clamp(0, max(len(trust) - 2, 0)).squeeze(1)
+    share = place - below.unsqueeze(1)
+    return torch.lerp(trust[below], trust[below + 1], share)
+
+
 def make_network(
-    config: NetworkConfig, *, group: Tensor, schedule: Schedule, space: Space
+    config: NetworkConfig,
+    *,
+    group: Tensor,
+    schedule: Schedule,
+    space: Space,
+    hints: bool,
 ) -> nn.Module:
-    """Build the velocity network for coordinates of the given columns.
+    """Build a velocity network for coordinates of the given columns.
 
     Parameters
     ----------
@@ -347,15 +458,19 @@ def make_network(
         Read by the preconditioning.
     space : {"t", "s"}
         The space of the predicted velocity.
+    hints : bool
+        Whether the network stands around a guide and reads what it says.
     """
     network: nn.Module
+    n_hints = 2 if hints else 0
     if config.backbone == "mlp":
         network = MLPVelocity(
             d=len(group),
             d_model=config.d_model,
             n_blocks=config.n_blocks,
             dropout=config.dropout,
-            mask_input=config.mask_input,
+            n_masks=config.n_masks,
+            n_hints=n_hints,
             residual=config.residual,
             n_frequencies=config.n_frequencies,
         )
@@ -366,8 +481,9 @@ def make_network(
             n_blocks=config.n_blocks,
             n_heads=config.n_heads,
             dropout=config.dropout,
-            mask_input=config.mask_input,
+            n_masks=config.n_masks,
+            n_hints=n_hints,
         )
     if config.precondition:
-        network = Preconditioned(network, schedule=schedule, space=space)
+        network = Preconditioned(network, schedule=schedule, space=space, hints=hints)
     return network

@@ -68,7 +68,7 @@ def sample_path(
     t : Tensor, shape (n, 1)
         Times in [0, 1].
     masks : Masks
-        Conditioning coordinates stay at ``x``, targets move, the others are 0.
+        Conditioning coordinates stay at ``x``, moved ones move, the others are 0.
     schedule : Schedule
         How far along the path time ``t`` is.
     space : {"t", "s"}
@@ -80,7 +80,7 @@ def sample_path(
     """
     s_t, ds_t = schedule(t)
     anchored = torch.where(masks.cond, x, 0.0)
-    x_t = torch.where(masks.tgt, s_t * x + (1 - s_t) * eps, anchored)  # eq:path
+    x_t = torch.where(masks.moved, s_t * x + (1 - s_t) * eps, anchored)  # eq:path
     v_s = torch.where(masks.tgt, x - eps, 0.0)  # eq:schedule_velocity
     v_star = to_space(v_s, ds_t, space=space)  # eq:target_velocity
     return PathSample(x_t=x_t, v_star=v_star, t=t, s_t=s_t, ds_t=ds_t)

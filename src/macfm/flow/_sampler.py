@@ -10,12 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow._masks import Masks, inference_masks
+from macfm.flow._network import GuidedEnsemble
 from macfm.flow._noise import keyed_normal
 from macfm.flow._path import Space, end_point, from_space
 from macfm.flow._schedule import Schedule
 from macfm.flow._solver import SolverConfig, integrate
 
 _ROW_STEP = 64
+# Good enough for guesses that a network is only shown, never scored on.
+_QUICK = SolverConfig(solver="euler", n_steps=10, grid="uniform", grid_beta=1.0)
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def conditional_mean(
         x_0 = _start(batch, masks=masks, seed=seed, draws=[0])
     t = torch.zeros(len(x_0), 1, dtype=x_0.dtype, device=x_0.device)
     s_t, ds_t = schedule(t)
-    v_t = network(x_0, t, masks.cond, masks.tgt)
+    v_t = network(x_0, t, masks.cond)
     v_s = from_space(v_t, ds_t, space=space)
     return torch.where(masks.tgt, end_point(x_0, v_s, s_t), batch.x)
 
@@ -96,21 +99,66 @@ def trajectories(
     """
     masks = inference_masks(batch.observed)
     x_0 = _start(batch, masks=masks, seed=seed, draws=draws)
-    x_keep = batch.x.repeat(len(draws), 1)
-    m_keep = masks.cond.repeat(len(draws), 1)
-    m_tgt = masks.tgt.repeat(len(draws), 1)
+    x_1 = _carry(
+        network,
+        x_0,
+        batch.x,
+        batch.observed,
+        config=config,
+        schedule=schedule,
+        space=space,
+    )
+    return x_1.view(len(draws), *batch.x.shape)
+
+
+@torch.no_grad()
+def draw_rows(
+    network: nn.Module,
+    x: Tensor,
+    observed: Tensor,
+    *,
+    eps: Tensor,
+    schedule: Schedule,
+    space: Space,
+) -> Tensor:
+    """Draw rows once, quickly, from given noise, shape ``(n, d)``."""
+    return _carry(
+        network,
+        torch.where(observed, x, eps),
+        x,
+        observed,
+        config=_QUICK,
+        schedule=schedule,
+        space=space,
+    )
+
+
+def _carry(
+    network: nn.Module,
+    x_0: Tensor,
+    x: Tensor,
+    observed: Tensor,
+    *,
+    config: SolverConfig,
+    schedule: Schedule,
+    space: Space,
+) -> Tensor:
+    """Carry starting points of rows, several of each, with what was observed held."""
+    n_points = len(x_0) // max(len(x), 1)
+    x_keep, m_keep = x.repeat(n_points, 1), observed.repeat(n_points, 1)
+    # A guide works out a row once for all its points.
+    m_cond = observed if isinstance(network, GuidedEnsemble) else m_keep
 
     def velocity(x: Tensor, t: float) -> Tensor:
         times = torch.full((len(x), 1), t, dtype=x.dtype, device=x.device)
-        return network(x, times, m_keep, m_tgt)
+        return network(x, times, m_cond)
 
     def project(x: Tensor) -> Tensor:
         return torch.where(m_keep, x_keep, x)
 
-    x_1 = integrate(
+    return integrate(
         velocity, x_0, config=config, schedule=schedule, space=space, project=project
     )
-    return x_1.view(len(draws), *batch.x.shape)
 
 
 def aggregate(

@@ -15,8 +15,12 @@ from torch import Tensor, nn
 from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
 from macfm.flow._masks import sample_masks
 from macfm.flow._path import Space, add_input_noise, sample_path
+from macfm.flow._rules import Rules
 from macfm.flow._schedule import Schedule, TimeLaw
-from macfm.flow._validation import hold_out, readout_time
+from macfm.flow._validation import Validation
+
+# When the guesses of missing cells are drawn again, as shares of the most steps.
+_REFILLS = (0.1, 0.25, 0.5)
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,6 @@ class TrainConfig:
     """Evaluations without improvement before the decay begins."""
     evaluate_every: int
     """Steps between evaluations."""
-    validation_share: float
-    """Share of the rows held out for stopping."""
     hide_rate: tuple[float, float]
     """Range of the share of observed cells a training row hides."""
 
@@ -186,6 +188,10 @@ def train(
     x: Tensor,
     observed: Tensor,
     *,
+    fills: Tensor | None,
+    refill: Callable[[nn.Module], Tensor] | None,
+    rules: Rules | None,
+    validation: Validation | None,
     group: Tensor,
     is_num: Tensor,
     schedule: Schedule,
@@ -206,6 +212,15 @@ def train(
         Encoded training rows, 0 where not observed.
     observed : Tensor of bool, shape (n, d)
         True where the table holds a value.
+    fills : Tensor, shape (n_fills, n, d), or None
+        Guesses of the rows' missing coordinates, one of which is transported in each
+        batch and never scored; None leaves them where they are, as the paper does.
+    refill : callable or None
+        Gives better `fills`, drawn from the averaged network; called a few times.
+    rules : Rules or None
+        Rules that the table's holes follow, and the hidden cells with them.
+    validation : Validation or None
+        Held-out rows to judge by.
     group, is_num : Tensor, shape (d,)
         Column of each coordinate, and whether it is numeric.
     schedule, space, time_law
@@ -231,16 +246,7 @@ def train(
     # NOTE[DIFF]: the paper stops on the training objective (stopping="objective"), and
     # does not speak of weight averaging, warm-up, decay or clipping.
     began = time.perf_counter()
-    t_readout = readout_time(schedule, space=space)
-    rows, validation = hold_out(
-        x,
-        observed,
-        group=group,
-        share=config.validation_share if config.stopping == "validation" else 0.0,
-        t=t_readout,
-        generator=generator,
-    )
-    stream = _RowStream(rows, generator=generator)
+    stream = _RowStream(torch.arange(len(x), device=x.device), generator=generator)
     optimizer = torch.optim.AdamW(
         network.parameters(),
         lr=config.learning_rate,
@@ -251,6 +257,7 @@ def train(
     best = _Best(network, ema_decay=config.ema_decay)
     history: list[Evaluation] = []
     running = torch.zeros(4, device=x.device)
+    refills = {round(share * config.max_steps) for share in _REFILLS}
     n_stale, n_evaluated, step, interrupted = 0, 0, 0, False
     network.train()
     try:
@@ -262,8 +269,10 @@ def train(
             batch = stream.take(config.batch_size)
             terms = _loss_of_batch(
                 network,
-                x[batch],
+                _with_fills(x, fills, batch, generator=generator),
                 observed[batch],
+                move_missing=fills is not None,
+                rules=rules,
                 group=group,
                 is_num=is_num,
                 schedule=schedule,
@@ -284,6 +293,8 @@ def train(
             if time.perf_counter() - began >= (config.max_seconds or math.inf):
                 rate.end = step
 
+            if refill is not None and step in refills:
+                fills = refill(best.averaged)
             if step % config.evaluate_every and step != rate.end:
                 continue
             row_errors, val_error = None, math.nan
@@ -343,11 +354,25 @@ def _clip_gradients(network: nn.Module, clip_norm: float) -> None:
     nn.utils.clip_grads_with_norm_(network.parameters(), clip_norm, norm)
 
 
+def _with_fills(
+    x: Tensor, fills: Tensor | None, batch: Tensor, *, generator: torch.Generator
+) -> Tensor:
+    """Return rows with one of their guesses, chosen by lot, where they have holes."""
+    if fills is None:
+        return x[batch]
+    chosen = torch.randint(
+        len(fills), batch.shape, generator=generator, device=batch.device
+    )
+    return fills[chosen, batch]
+
+
 def _loss_of_batch(
     network: nn.Module,
     x: Tensor,
     observed: Tensor,
     *,
+    move_missing: bool,
+    rules: Rules | None,
     group: Tensor,
     is_num: Tensor,
     schedule: Schedule,
@@ -363,7 +388,12 @@ def _loss_of_batch(
         return torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)
 
     masks = sample_masks(
-        observed, group=group, hide_rate=hide_rate, generator=generator
+        observed,
+        group=group,
+        hide_rate=hide_rate,
+        rules=rules,
+        move_missing=move_missing,
+        generator=generator,
     )
     t = time_law.sample(len(x), generator=generator, device=x.device)
     if loss_config.sigma_in > 0:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
 from macfm.flow._masks import Masks, sample_masks
-from macfm.flow._path import Space, end_point, from_space, sample_path
+from macfm.flow._path import PathSample, Space, end_point, from_space, sample_path
+from macfm.flow._rules import Rules
 from macfm.flow._schedule import Schedule
 
 # Held-out rows hide few cells, so that what remains is close to what `transform` sees.
@@ -16,6 +17,7 @@ _HIDE_RATE = 0.15
 # Held-out rows are scored under several masks until about this many cells are hidden.
 _N_CELLS = 20_000
 _MAX_ROWS = 2_000
+_BATCH = 4_096
 
 
 @dataclass(frozen=True)
@@ -23,13 +25,28 @@ class Validation:
     """Held-out rows with cells hidden once and for all."""
 
     x: Tensor
+    """The rows, unknown coordinates filled with a guess of them."""
     masks: Masks
+    """What is hidden in them."""
     eps: Tensor
-    t: Tensor
+    """The noise they start from."""
+    t: float
+    """Time at which the network is read, from `readout_time`."""
     n_rows: int
+    """Rows held out; each comes back under several masks."""
     n_cells: int
+    """Cells hidden in all of them."""
 
-    @torch.no_grad()
+    def to(self, device: torch.device) -> Validation:
+        """Return the same on another device."""
+        masks = (self.masks.cond, self.masks.tgt, self.masks.moved)
+        return replace(
+            self,
+            x=self.x.to(device),
+            masks=Masks(*(mask.to(device) for mask in masks)),
+            eps=self.eps.to(device),
+        )
+
     def row_errors(
         self, network: nn.Module, *, schedule: Schedule, space: Space
     ) -> Tensor:
@@ -37,23 +54,37 @@ class Validation:
 
         Returns shape ``(n,)``, float64, on the CPU.
         """
-        errors = []
-        for rows in torch.arange(len(self.x)).split(4096):
-            masks = Masks(cond=self.masks.cond[rows], tgt=self.masks.tgt[rows])
-            path = sample_path(
-                self.x[rows],
-                eps=self.eps[rows],
-                t=self.t[rows],
-                masks=masks,
-                schedule=schedule,
-                space=space,
-            )
-            v_t = network(path.x_t, path.t, masks.cond, masks.tgt)
-            v_s = from_space(v_t, path.ds_t, space=space)
-            miss = end_point(path.x_t, v_s, path.s_t) - self.x[rows]
-            errors.append(torch.where(masks.tgt, miss, 0.0).double().square().sum(1))
+        end = self.end_points(network, t=self.t, schedule=schedule, space=space)
+        miss = torch.where(self.masks.tgt, end - self.x, 0.0)
+        errors = miss.double().square().sum(dim=1)
         # the same rows come back under several masks
-        return torch.cat(errors).view(-1, self.n_rows).sum(dim=0).cpu()
+        return errors.view(-1, self.n_rows).sum(dim=0).cpu()
+
+    @torch.no_grad()
+    def end_points(
+        self, network: nn.Module, *, t: float, schedule: Schedule, space: Space
+    ) -> Tensor:
+        """Follow the velocity from the path's point at time t, shape ``(n, d)``."""
+        ends = []
+        for rows in torch.arange(len(self.x)).split(_BATCH):
+            path = self._path(rows, t=t, schedule=schedule, space=space)
+            v_t = network(path.x_t, path.t, self.masks.cond[rows])
+            v_s = from_space(v_t, path.ds_t, space=space)
+            ends.append(end_point(path.x_t, v_s, path.s_t))
+        return torch.cat(ends)
+
+    def _path(
+        self, rows: Tensor, *, t: float, schedule: Schedule, space: Space
+    ) -> PathSample:
+        masks = self.masks
+        return sample_path(
+            self.x[rows],
+            eps=self.eps[rows],
+            t=self.x.new_full((len(rows), 1), t),
+            masks=Masks(masks.cond[rows], masks.tgt[rows], masks.moved[rows]),
+            schedule=schedule,
+            space=space,
+        )
 
 
 def readout_time(schedule: Schedule, *, space: Space) -> float:
@@ -67,60 +98,70 @@ def readout_time(schedule: Schedule, *, space: Space) -> float:
 
 
 def hold_out(
+    n: int, *, share: float, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Split rows into those to train on and those held out, by number.
+
+    At most half of the rows and 2,000 are held out; none with a share of 0 or too few
+    rows.
+    """
+    order = torch.randperm(n, generator=generator, device=generator.device)
+    n_held = min(max(round(share * n), min(5, n // 4)), n // 2, _MAX_ROWS)
+    if share == 0 or n_held < 2:
+        n_held = 0
+    return order[n_held:], order[:n_held]
+
+
+def make_validation(
     x: Tensor,
     observed: Tensor,
     *,
     group: Tensor,
-    share: float,
+    rules: Rules | None,
+    move_missing: bool,
     t: float,
     generator: torch.Generator,
-) -> tuple[Tensor, Validation | None]:
-    """Split the rows: those to train on, and held-out ones with cells hidden.
+) -> Validation | None:
+    """Hide cells of held-out rows, to be found again.
 
     Parameters
     ----------
     x, observed : Tensor, shape (n, d)
-        Encoded rows and where they hold a value.
+        The held-out rows, unknown coordinates filled with a guess of them, and where
+        they hold a value.
     group : Tensor of int64, shape (d,)
         Column of each coordinate.
-    share : float
-        Share of the rows to hold out, at most half of them and 2,000; 0 holds out
-        none.
+    rules, move_missing
+        As in `sample_masks`.
     t : float
         Time at which the network is read, from `readout_time`.
     generator : torch.Generator
-        Source of the split, the masks and the noise.
+        Source of the masks and the noise.
 
     Returns
     -------
-    rows : Tensor of int64
-        Indices of the rows to train on.
-    validation : Validation or None
-        None if too few rows or cells are left to judge by.
+    Validation or None
+        None if there is no cell to judge by.
     """
-    n = len(x)
-    order = torch.randperm(n, generator=generator, device=x.device)
-    n_held = min(max(round(share * n), min(5, n // 4)), n // 2, _MAX_ROWS)
-    if share == 0 or n_held < 2:
-        return order, None
-    held = order[:n_held]
+    n_rows = len(x)
+    if n_rows == 0:
+        return None
     n_groups = int(group.max()) + 1
-    per_pass = max(n_held * n_groups * _HIDE_RATE, 1)
-    held = held.repeat(min(max(round(_N_CELLS / per_pass), 1), 16))
-    rate = (_HIDE_RATE, _HIDE_RATE)
+    per_pass = max(n_rows * n_groups * _HIDE_RATE, 1)
+    n_passes = min(max(round(_N_CELLS / per_pass), 1), 16)
+    x, observed = x.repeat(n_passes, 1), observed.repeat(n_passes, 1)
     masks = sample_masks(
-        observed[held], group=group, hide_rate=rate, generator=generator
+        observed,
+        group=group,
+        hide_rate=(_HIDE_RATE, _HIDE_RATE),
+        rules=rules,
+        move_missing=move_missing,
+        generator=generator,
     )
-    eps = torch.randn(
-        len(held), x.shape[1], generator=generator, device=x.device, dtype=x.dtype
-    )
+    eps = torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)
     first = torch.zeros(n_groups, dtype=torch.int64, device=x.device)
     first[group.flip(0)] = torch.arange(len(group), device=x.device).flip(0)
     n_cells = int(masks.tgt[:, first].sum())
     if n_cells == 0:
-        return order, None
-    times = torch.full((len(held), 1), t, device=x.device, dtype=x.dtype)
-    validation = Validation(
-        x=x[held], masks=masks, eps=eps, t=times, n_rows=n_held, n_cells=n_cells
-    )
-    return order[n_held:], validation
+        return None
+    return Validation(x=x, masks=masks, eps=eps, t=t, n_rows=n_rows, n_cells=n_cells)

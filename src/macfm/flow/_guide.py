@@ -1,0 +1,223 @@
+"""A Gaussian beside the network: the linear part of every answer, known in advance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+# Beyond this many coordinates one factorisation a row costs more than it tells.
+MAX_COORDINATES = 320
+# Rows with similarly many unknown coordinates are factorised together on a CPU; a GPU
+# is faster with all of them at once.
+_N_CHUNKS = {"cpu": 4}
+_CHUNK_CELLS = 2**24
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a Gaussian says of every coordinate that is not shown."""
+
+    v_s: Tensor
+    """Velocity dx/ds towards its conditional mean, 0 where shown, ``(n, d)``."""
+    scale: Tensor
+    """Standard deviation of X − ε around it, 1 where shown, ``(n, d)``."""
+
+
+class Gaussian(nn.Module):
+    """N(μ, Σ) over encoded rows, and the exact velocity of the path under it.
+
+    Parameters
+    ----------
+    mean : Tensor of float64, shape (d,)
+        μ.
+    precision : Tensor of float64, shape (d, d)
+        K = Σ⁻¹.
+
+    Notes
+    -----
+    Let u be the coordinates that are not shown, z the row with x on the shown ones and
+    x_t on the others, and s the schedule's value. Given both, X_u is normal with
+    covariance (1 − s)² M⁻¹, and the path's expected velocity is
+
+        dx/ds = M⁻¹ (s x_t − (1 − s) [K (z − μ)]_u),   M = (1 − s)² K_uu + s² I,
+
+    whose residual has the standard deviations √diag(M⁻¹). At s = 0 following it gives
+    the conditional mean given what is shown; integrated from noise it gives draws of
+    the conditional normal law with the right correlations between unknown cells.
+    """
+
+    mean: Tensor
+    precision: Tensor
+
+    def __init__(self, mean: Tensor, precision: Tensor) -> None:
+        super().__init__()
+        self.register_buffer("mean", mean)
+        self.register_buffer("precision", precision)
+
+    def forward(self, x_t: Tensor, s_t: Tensor, m_cond: Tensor) -> Guess:
+        """Guess the velocity at ``x_t``.
+
+        ``m_cond`` may have fewer rows than ``x_t``, which then holds several points of
+        each row, one after the other; ``s_t`` goes with ``m_cond``, shape ``(n, 1)``.
+        """
+        n, d = m_cond.shape
+        precision, s_64 = self.precision, s_t[:n].double()
+        points = x_t.double().view(-1, n, d)
+        pull = (points - self.mean) @ precision
+        right = torch.where(m_cond, 0.0, s_64 * points - (1 - s_64) * pull)
+        v_s = torch.zeros_like(points)
+        scale = torch.ones(n, d, dtype=torch.float64, device=x_t.device)
+        for rows, unknown, known in _by_count(m_cond):
+            s = s_64[rows].unsqueeze(2)
+            block = precision[unknown[:, :, None], unknown[:, None, :]]
+            eye = torch.eye(unknown.shape[1], dtype=block.dtype, device=block.device)
+            both = ~(known[:, :, None] | known[:, None, :])
+            matrix = torch.where(both, (1 - s) ** 2 * block, 0.0)
+            # A coordinate that only fills the batch up is cut off and stands alone.
+            matrix = matrix + eye * torch.where(known[:, :, None], 1.0, s**2)
+            root = torch.linalg.cholesky_ex(matrix).L
+            inverse = torch.linalg.solve_triangular(root, eye, upper=False)
+            part = right[:, rows[:, None], unknown].permute(1, 2, 0)
+            solved = inverse.transpose(1, 2) @ (inverse @ part)
+            v_s[:, rows[:, None], unknown] = solved.permute(2, 0, 1)
+            spread = inverse.square().sum(dim=1).sqrt()
+            scale[rows[:, None], unknown] = torch.where(known, 1.0, spread)
+        v_s = torch.where(m_cond, 0.0, v_s)
+        return Guess(
+            v_s=v_s.view(x_t.shape).to(x_t.dtype),
+            scale=scale.to(x_t.dtype).repeat(len(points), 1),
+        )
+
+
+def plain_guess(x_t: Tensor, s_t: Tensor, m_moved: Tensor) -> Guess:
+    """Return what N(0, I) says: dx/ds = (2s − 1) x_t / q, q = s² + (1 − s)²."""
+    q = s_t**2 + (1 - s_t) ** 2
+    return Guess(
+        v_s=torch.where(m_moved, (2 * s_t - 1) / q * x_t, 0.0),
+        scale=torch.where(m_moved, q.rsqrt(), 1.0),
+    )
+
+
+def _by_count(m_cond: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Yield rows with their unknown coordinates, those with few of them first.
+
+    Three tensors: rows ``(b,)``, coordinates ``(b, k)``, and True where a coordinate
+    is known after all and only fills the row up to k.
+    """
+    n_unknown = (~m_cond).sum(dim=1)
+    order = torch.argsort(n_unknown, stable=True)
+    first = torch.argsort(m_cond.to(torch.uint8), dim=1, stable=True)
+    size = max(-(-len(order) // _N_CHUNKS.get(order.device.type, 1)), 1)
+    most = max(int(_CHUNK_CELLS // max(m_cond.shape[1], 1) ** 2), 1)
+    for rows in order.split(min(size, most)):
+        k = int(n_unknown[rows[-1]])
+        if k:
+            unknown = first[rows, :k]
+            yield rows, unknown, torch.gather(m_cond[rows], 1, unknown)
+
+
+def fit_gaussian(
+    x: np.ndarray,
+    observed: np.ndarray,
+    *,
+    ridge: float,
+    max_iter: int,
+    tol: float,
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit a normal distribution to rows with holes by expectation-maximisation.
+
+    Parameters
+    ----------
+    x, observed : ndarray, shape (n, d)
+        Encoded rows and where they hold a value.
+    ridge : float
+        Added to the variances in each round.
+    max_iter, tol
+        Most rounds, and the change of the covariance at which to stop.
+    start : tuple of ndarray or None
+        Mean and covariance to begin with; None begins with independent columns.
+
+    Returns
+    -------
+    mean : ndarray, shape (d,)
+    covariance : ndarray, shape (d, d)
+    """
+    values = np.where(observed, x, 0.0).astype(float)
+    n, d = values.shape
+    counts = np.maximum(observed.sum(axis=0), 1)
+    mean = values.sum(axis=0) / counts
+    centered = np.where(observed, values - mean, 0.0)
+    covariance = np.diag((centered**2).sum(axis=0) / counts + ridge)
+    if start is not None:
+        mean, covariance = start
+    for _ in range(max_iter):
+        filled = values.copy()
+        spread = np.zeros(d * d)
+        for rows, unknown, center, root in conditionals(
+            values, observed, mean=mean, covariance=covariance
+        ):
+            filled[rows[:, None], unknown] = center
+            pairs = unknown[:, :, None] * d + unknown[:, None, :]
+            inside = root @ root.transpose(0, 2, 1)
+            spread += np.bincount(pairs.ravel(), inside.ravel(), minlength=d * d)
+        before = covariance
+        mean = filled.mean(axis=0)
+        centered = filled - mean
+        covariance = (centered.T @ centered + spread.reshape(d, d)) / n
+        covariance[np.diag_indices(d)] += ridge
+        if np.abs(covariance - before).max() < tol:
+            break
+    return mean, covariance
+
+
+def draw_gaussian(
+    x: np.ndarray,
+    observed: np.ndarray,
+    *,
+    mean: np.ndarray,
+    covariance: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Fill rows with a draw from their conditional normal law, shape (n, d)."""
+    filled = np.where(observed, x, 0.0).astype(float)
+    for rows, unknown, center, root in conditionals(
+        filled, observed, mean=mean, covariance=covariance
+    ):
+        noise = rng.standard_normal((*center.shape, 1))
+        filled[rows[:, None], unknown] = center + (root @ noise)[..., 0]
+    return filled
+
+
+def conditionals(
+    values: np.ndarray,
+    observed: np.ndarray,
+    *,
+    mean: np.ndarray,
+    covariance: np.ndarray,
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield conditional laws of rows that miss equally many coordinates, say k.
+
+    Four arrays: the rows ``(b,)``, their missing coordinates ``(b, k)``, and of these
+    the mean ``(b, k)`` and a root A of the covariance A Aᵀ, ``(b, k, k)``.
+    """
+    precision = np.linalg.inv(covariance)
+    pull = np.where(observed, values - mean, 0.0) @ precision
+    n_missing = (~observed).sum(axis=1)
+    first = np.argsort(observed, axis=1, kind="stable")  # missing ones first
+    for k in np.unique(n_missing[n_missing > 0]):
+        alike = np.flatnonzero(n_missing == k)
+        for rows in np.array_split(alike, -(-len(alike) * k * k // _CHUNK_CELLS)):
+            unknown = first[rows, :k]
+            block = precision[unknown[:, :, None], unknown[:, None, :]]
+            # K_uu = L Lᵀ, so that L⁻ᵀ is a root of its inverse, the covariance.
+            inverse = np.linalg.inv(np.linalg.cholesky(block))
+            root = inverse.transpose(0, 2, 1)
+            shift = root @ (
+                inverse @ np.take_along_axis(pull[rows], unknown, 1)[..., None]
+            )
+            yield rows, unknown, mean[unknown] - shift[..., 0], root

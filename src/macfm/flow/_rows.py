@@ -1,0 +1,306 @@
+"""Encoded rows made ready for training: held out, guided, their holes guessed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from macfm.flow._guide import (
+    MAX_COORDINATES,
+    Gaussian,
+    conditionals,
+    draw_gaussian,
+    fit_gaussian,
+)
+from macfm.flow._path import Space
+from macfm.flow._rules import Rules, find_rules
+from macfm.flow._sampler import draw_rows
+from macfm.flow._schedule import Schedule
+from macfm.flow._validation import Validation, hold_out, make_validation, readout_time
+
+# A ridge counts like so many rows of independent columns. The least one is taken whose
+# error on hidden cells of left-out rows is within a standard error of the best: a
+# larger one would bend the slopes between columns.
+_PSEUDO_ROWS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
+_LEAST_RIDGE = 1e-4
+_N_FOLDS = 4
+_FEW_COORDINATES = 40
+_HIDE_RATE = 0.2
+_MAX_ITER = 50
+_TOL = 1e-3
+# A covariance is as good from so many rows, and EM much faster.
+_MAX_FIT_ROWS = 10_000
+_MAX_TRIAL_ROWS = 1_500
+# Guesses of the holes: as many as fit into this many cells, at most eight.
+_MAX_FILL_CELLS = 2**25
+_N_REFILLS = 2
+_BATCH = 4_096
+
+
+@dataclass(frozen=True)
+class RowConfig:
+    """What the rows are made ready for."""
+
+    guide: bool
+    """Whether to fit a Gaussian to them."""
+    move_missing: bool
+    """Whether missing coordinates are transported, which takes guesses of them."""
+    validation_share: float
+    """Share of the rows held out to judge by."""
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Rows to train on, and what was found out about them."""
+
+    x: Tensor
+    """Rows to train on, 0 where not observed, shape ``(n, d)``."""
+    observed: Tensor
+    """True where they hold a value, shape ``(n, d)``."""
+    fills: Tensor | None
+    """Their guesses, shape ``(n_fills, n, d)``."""
+    rules: Rules | None
+    """Rules that their holes follow."""
+    validation: Validation | None
+    """Held-out rows with cells hidden."""
+    levels: list[tuple[Tensor, Tensor]]
+    """Coordinates and encoded categories of each column of categories."""
+    guide: Gaussian | None
+    """The Gaussian of the rows to train on."""
+    whole_guide: Gaussian | None
+    """The Gaussian of all rows, for use after training."""
+
+    @property
+    def has_guesses(self) -> bool:
+        """Whether there are holes that were guessed."""
+        return self.fills is not None and not bool(self.observed.all())
+
+    def guess_again(
+        self,
+        network: nn.Module,
+        *,
+        schedule: Schedule,
+        space: Space,
+        generator: torch.Generator,
+    ) -> Tensor:
+        """Draw the holes from the network as it is by now, as `fills`."""
+        fills = self.fills[:_N_REFILLS].clone()
+        holes = torch.nonzero(~self.observed.all(dim=1)).squeeze(1)
+        for fill in fills:
+            for rows in holes.split(_BATCH):
+                m_cond, x = self.observed[rows], self.x[rows]
+                eps = torch.randn(x.shape, generator=generator, device=x.device)
+                drawn = draw_rows(
+                    network, x, m_cond, eps=eps, schedule=schedule, space=space
+                )
+                for place, levels in self.levels:
+                    drawn[:, place] = _nearest(drawn[:, place], levels)
+                fill[rows] = torch.where(m_cond, x, drawn)
+        return fills
+
+
+def prepare_rows(
+    x: np.ndarray,
+    observed: np.ndarray,
+    *,
+    group: np.ndarray,
+    is_num: np.ndarray,
+    schedule: Schedule,
+    space: Space,
+    config: RowConfig,
+    seed: int,
+    device: torch.device,
+) -> TrainingRows:
+    """Hold rows out, fit the guide and the rules, guess the holes.
+
+    Parameters
+    ----------
+    x, observed : ndarray, shape (n, d)
+        Encoded rows and where they hold a value; every row holds one.
+    group, is_num : ndarray, shape (d,)
+        Column of each coordinate, and whether it is numeric.
+    schedule, space
+        As in training.
+    config : RowConfig
+        What is wanted.
+    seed : int
+        Seed of the split, the guesses and the held-out rows' masks.
+    device : torch.device
+        Where the tensors go.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    trained, held = (
+        part.numpy()
+        for part in hold_out(len(x), share=config.validation_share, generator=generator)
+    )
+    rules = None
+    if config.move_missing:
+        rules = find_rules(x[trained], observed[trained], group=group)
+
+    moments = whole = None
+    if config.guide and x.shape[1] <= MAX_COORDINATES:
+        known = x[trained], observed[trained]
+        ridge = _choose_ridge(*known, group=group, rng=rng)
+        moments = _fit(*known, ridge)
+        whole = _fit(x, observed, ridge)
+    fills = None
+    levels = _levels(x, observed, group=group, is_num=is_num)
+    if config.move_missing:
+        fills = _guesses(
+            x, observed, group=group, levels=levels, moments=moments, rng=rng
+        )
+    validation = make_validation(
+        torch.from_numpy((x if fills is None else fills[0])[held]),
+        torch.from_numpy(observed[held]),
+        group=torch.from_numpy(group),
+        rules=rules,
+        move_missing=config.move_missing,
+        t=readout_time(schedule, space=space),
+        generator=generator,
+    )
+
+    def tensor(array: np.ndarray) -> Tensor:
+        return torch.from_numpy(array).to(device)
+
+    return TrainingRows(
+        x=tensor(x[trained]),
+        observed=tensor(observed[trained]),
+        fills=None if fills is None else tensor(fills[:, trained]),
+        rules=None if rules is None else rules.to(device),
+        validation=None if validation is None else validation.to(device),
+        levels=[(tensor(place), tensor(codes)) for place, codes in levels],
+        guide=None if moments is None else _gaussian(*moments).to(device),
+        whole_guide=None if whole is None else _gaussian(*whole).to(device),
+    )
+
+
+def _fit(
+    x: np.ndarray,
+    observed: np.ndarray,
+    ridge: float,
+    *,
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit to evenly spaced rows, at most so many."""
+    step = -(-len(x) // _MAX_FIT_ROWS)
+    return fit_gaussian(
+        x[::step],
+        observed[::step],
+        ridge=ridge,
+        max_iter=_MAX_ITER,
+        tol=_TOL,
+        start=start,
+    )
+
+
+def _gaussian(mean: np.ndarray, covariance: np.ndarray) -> Gaussian:
+    precision = np.linalg.inv(covariance)
+    return Gaussian(
+        torch.from_numpy(mean), torch.from_numpy((precision + precision.T) / 2)
+    )
+
+
+def _choose_ridge(
+    x: np.ndarray, observed: np.ndarray, *, group: np.ndarray, rng: np.random.Generator
+) -> float:
+    """Return the ridge whose guide finds hidden cells of left-out rows best."""
+    rows = rng.permutation(len(x))[:_MAX_TRIAL_ROWS]
+    n_folds = min(_N_FOLDS if x.shape[1] <= _FEW_COORDINATES else 2, len(rows))
+    ridges = np.maximum(np.array(_PSEUDO_ROWS) / len(x), _LEAST_RIDGE)
+    if n_folds < 2:
+        return float(ridges[0])
+    errors = np.zeros((len(ridges), len(rows)))
+    for k in range(n_folds):
+        left_out = np.arange(len(rows)) % n_folds == k
+        here, there = rows[~left_out], rows[left_out]
+        hidden = rng.random((len(there), int(group.max()) + 1)) < _HIDE_RATE
+        hidden = hidden[:, group] & observed[there]
+        moments = None
+        for place, ridge in enumerate(ridges):
+            moments = _fit(x[here], observed[here], ridge, start=moments)
+            mean, covariance = moments
+            for some, unknown, center, _ in conditionals(
+                x[there],
+                observed[there] & ~hidden,
+                mean=mean,
+                covariance=covariance,
+            ):
+                miss = x[there][some[:, None], unknown] - center
+                scored = np.where(hidden[some[:, None], unknown], miss, 0.0)
+                errors[place, np.flatnonzero(left_out)[some]] = (scored**2).sum(axis=1)
+    gap = errors - errors[errors.sum(axis=1).argmin()]
+    good = gap.mean(axis=1) <= gap.std(axis=1) / np.sqrt(len(rows))
+    return float(ridges[good].min())
+
+
+def _levels(
+    x: np.ndarray, observed: np.ndarray, *, group: np.ndarray, is_num: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return coordinates and encoded categories of every column of categories."""
+    levels = []
+    for k in np.unique(group[~is_num]):
+        place = np.flatnonzero(group == k)
+        seen = x[observed[:, place[0]]][:, place]
+        if len(seen):
+            levels.append((place, np.unique(seen, axis=0)))
+    return levels
+
+
+def _guesses(
+    x: np.ndarray,
+    observed: np.ndarray,
+    *,
+    group: np.ndarray,
+    levels: list[tuple[np.ndarray, np.ndarray]],
+    moments: tuple[np.ndarray, np.ndarray] | None,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Fill the holes several times over, shape (n_fills, n, d), float32.
+
+    By draws of the Gaussian, categories moved to the nearest that occurs; without a
+    Gaussian by values of other rows.
+    """
+    if observed.all():
+        return x[None]
+    n_fills = int(np.clip(_MAX_FILL_CELLS // x.size, 1, 8))
+    fills = np.repeat(x[None], n_fills, axis=0)
+    for fill in fills:
+        if moments is None:
+            _from_other_rows(fill, observed, group=group, rng=rng)
+            continue
+        mean, covariance = moments
+        drawn = draw_gaussian(x, observed, mean=mean, covariance=covariance, rng=rng)
+        fill[~observed] = drawn[~observed]
+        for place, codes in levels:
+            holes = np.flatnonzero(~observed[:, place[0]])
+            cells = np.ix_(holes, place)
+            near = _nearest(torch.from_numpy(fill[cells]), torch.from_numpy(codes))
+            fill[cells] = near.numpy()
+    return fills
+
+
+def _from_other_rows(
+    fill: np.ndarray,
+    observed: np.ndarray,
+    *,
+    group: np.ndarray,
+    rng: np.random.Generator,
+) -> None:
+    """Fill each column's holes with values of other rows, in place."""
+    for k in range(int(group.max()) + 1):
+        place = np.flatnonzero(group == k)
+        known = observed[:, place[0]]
+        holes, donors = np.flatnonzero(~known), np.flatnonzero(known)
+        if len(donors):
+            chosen = rng.choice(donors, size=len(holes))
+            fill[np.ix_(holes, place)] = fill[np.ix_(chosen, place)]
+
+
+def _nearest(values: Tensor, levels: Tensor) -> Tensor:
+    """Replace each row of values by the nearest of the levels."""
+    distance = levels.square().sum(dim=1) - 2 * values @ levels.T
+    return levels[distance.argmin(dim=1)]

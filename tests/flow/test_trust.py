@@ -1,0 +1,107 @@
+"""A network counts where held-out rows say that it helps, and nowhere else."""
+
+import pytest
+import torch
+from torch import nn
+
+from macfm.flow import (
+    N_KNOTS,
+    Gaussian,
+    GuidedEnsemble,
+    make_schedule,
+    make_validation,
+    measure_trust,
+    no_better_than_mean,
+)
+
+LINEAR = make_schedule("linear", gamma=1.0)
+PATH = {"schedule": LINEAR, "space": "t"}
+D = 3
+GROUP = torch.arange(D)
+
+
+class Towards(nn.Module):
+    """The velocity towards given rows, one batch of them after the other."""
+
+    def __init__(self, x):
+        super().__init__()
+        self.x = x
+        self.n_seen = 0
+
+    def forward(self, x_t, t, m_cond):
+        first = self.n_seen % len(self.x)
+        self.n_seen += len(x_t)
+        return (self.x[first : first + len(x_t)] - x_t) / (1 - t)
+
+
+@pytest.fixture
+def held_out():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(400, D, generator=generator)
+    return make_validation(
+        x,
+        torch.ones(400, D, dtype=torch.bool),
+        group=GROUP,
+        rules=None,
+        move_missing=True,
+        t=0.0,
+        generator=generator,
+    )
+
+
+def guide():
+    eye = torch.eye(D, dtype=torch.float64)
+    return GuidedEnsemble.alone(Gaussian(eye[0] * 0, eye), **PATH)
+
+
+def trust(network, validation):
+    return measure_trust(network, guide(), validation, group=GROUP, **PATH)
+
+
+def test_a_network_that_knows_is_trusted(held_out):
+    a = trust(Towards(held_out.x), held_out)
+    assert a.shape == (N_KNOTS, D)
+    assert (a > 0.99).all()
+
+
+def test_a_network_that_guesses_is_not(held_out):
+    guess = torch.randn(held_out.x.shape, generator=torch.Generator().manual_seed(9))
+    assert (trust(Towards(guess), held_out) < 0.05).all()
+
+
+def test_trust_is_by_column(held_out):
+    wrong = torch.where(torch.tensor([True, False, False]), held_out.x, -held_out.x)
+    a = trust(Towards(wrong), held_out)
+    assert (a[:, 0] > 0.99).all()
+    assert (a[:, 1:] == 0).all()
+
+
+def test_half_of_what_is_too_much_is_taken(held_out):
+    a = trust(Towards(2 * held_out.x), held_out)
+    torch.testing.assert_close(a[0], torch.full((D,), 0.5), atol=0.02, rtol=0)
+
+
+def test_trusted_velocity_lies_between_guide_and_network(held_out):
+    x = torch.randn(10, D, generator=torch.Generator().manual_seed(2))
+    m_cond = torch.zeros(10, D, dtype=torch.bool)
+    t = torch.full((10, 1), 0.3)
+
+    class Up(nn.Module):
+        def forward(self, x_t, t, m_cond, guess):
+            return guess.v_s + 1.0
+
+    half = torch.full((1, N_KNOTS, D), 0.5)
+    field = GuidedEnsemble(guide().guide, [Up()], half, **PATH)
+    torch.testing.assert_close(field(x, t, m_cond), guide()(x, t, m_cond) + 0.5)
+
+
+def test_columns_nobody_can_tell_are_named(held_out):
+    known = torch.where(torch.tensor([True, False, True]), held_out.x, 0.0)
+    flags = no_better_than_mean(
+        Towards(known),
+        held_out,
+        group=GROUP,
+        is_num=torch.ones(D, dtype=torch.bool),
+        **PATH,
+    )
+    assert flags.tolist() == [False, True, False]
