@@ -15,7 +15,7 @@ import pytest
 
 from macfm.bench import methods, runner
 from macfm.bench.cell import Job, import_plugins, make_holes, run_job
-from macfm.bench.datasets import load_table
+from macfm.bench.datasets import LoadedTable, load_table
 from macfm.bench.records import read_records
 from macfm.bench.runner import interpreter_for, make_plan
 from macfm.bench.spec import Cell, Spec
@@ -413,6 +413,20 @@ def test_masks_differ_between_parts_numbers_and_mechanisms(table):
     assert not first.train_hidden.equals(other.train_hidden)
     rows = len(first.test_hidden)
     assert not first.train_hidden[:rows].equals(first.test_hidden)
+
+
+def test_rules_are_those_of_training_and_test_rows_alike():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(2000, 12))).add_prefix("c")
+    for mask in range(3):
+        cell = Cell("mine", (), "block", 0.3, mask, "mean")
+        holes = make_holes(LoadedTable("mine", frame), cell)
+        train, test = (
+            holes.train_hidden.corr() > 0.999,
+            holes.test_hidden.corr() > 0.999,
+        )
+        pd.testing.assert_frame_equal(train, test)
+        assert train.sum(axis=None) > 12  # groups, beyond a column and itself
 
 
 def test_an_unknown_setting_or_method_is_refused_before_anything_runs(plan):
