@@ -31,6 +31,7 @@ from macfm.bench.methods import Method, check_learned, make_method
 from macfm.bench.metrics import (
     Scale,
     draw_scores,
+    illegal_scores,
     is_numeric,
     log_loss,
     point_scores,
@@ -293,6 +294,7 @@ def _score(method: Method, holes: Holes, n_draws: int) -> dict[str, Any]:
         _check_completed(filled, table)
         check_learned(method, holes.train, filled, table)
         scores[name] = point_scores(filled, truth, hidden, holes.scale)
+        scores[name] |= illegal_scores(filled, table, holes.train)
         scores[name] |= dict.fromkeys(("log_loss", "crps", "coverage_90", "energy"))
     table, truth, hidden = parts["out"]
     probabilities = method.probabilities(table.copy())

@@ -15,7 +15,10 @@ from macfm.bench.report._names import MECHANISMS, dataset_titles, method_titles,
 STATUSES = ("ok", "failed", "timeout", "unavailable")
 REQUIRED = ("dataset", "mechanism", "rate", "mask", "method", "status")
 
-SCORES = ("mae", "rmse", "accuracy", "log_loss", "crps", "energy", "coverage_90")
+SCORES = (
+    *("mae", "rmse", "accuracy", "log_loss", "crps", "energy", "coverage_90"),
+    *("spread_ratio", "illegal", "illegal_range"),
+)
 CELL = ["dataset", "mechanism", "rate", "mask"]
 SECONDS = ("fit", "impute_in", "impute_out", "draw")
 MACHINE = ("id", "device", "cpu", "n_cores", "n_threads", "jobs")
