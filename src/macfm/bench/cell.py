@@ -133,8 +133,10 @@ def make_holes(loaded: LoadedTable, cell: Cell) -> Holes:
     """Split a table by the fixed seed and hide cells of both parts separately.
 
     Rules that holes follow are those of the whole table, which is therefore hidden
-    before it is split. A column that is left without any observed training cell is
-    taken out of both parts.
+    before it is split. A cell with a limit of training rows takes the first of them in
+    the order of the split, so that fewer rows are a part of more; the test rows and
+    their holes do not depend on it. A column that is left without any observed training
+    cell is taken out of both parts.
     """
     order = np.random.default_rng(SPLIT_SEED).permutation(len(loaded.frame))
     n_train = int(TRAIN_SHARE * len(order))
@@ -144,7 +146,7 @@ def make_holes(loaded: LoadedTable, cell: Cell) -> Holes:
     if cell.mechanism in STRUCTURAL:
         whole = hide(loaded.frame, cell.mechanism, cell.rate, seed=seed)
     parts = []
-    for part, rows in enumerate((order[:n_train], order[n_train:])):
+    for part, rows in enumerate((order[:n_train][: cell.rows], order[n_train:])):
         truth = loaded.frame.iloc[rows].reset_index(drop=True)
         if whole is not None:
             hidden = whole.iloc[rows].reset_index(drop=True)
