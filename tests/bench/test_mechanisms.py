@@ -335,15 +335,22 @@ def test_blocks_are_hidden_whole_and_depend_on_one_column(rate):
 def test_half_of_a_mixture_is_chance():
     table = survey()
     hidden = mechanisms.mixture(table, 0.3, seed=0)
-    rest = 1 - np.sqrt(0.7)
+    chance = 1 - np.sqrt(0.7)
     followed = set(chain(*find_followers(table, hidden).values()))
-    assert len(followed) >= 10  # of 20 columns two are gates and one drives
-    # Columns are hidden beyond what any rule says: given all other holes, a cell of
-    # a group is hidden at rate r at least.
-    for name in table:
-        others = hidden.drop(columns=name)
-        full = others.sum(axis=1) <= 3
-        assert hidden.loc[full, name].mean() > 0.5 * rest
+    # Of ten columns two are gates, of ten one drives, and 17 follow; of a group whose
+    # arc lies in the middle of the order the means tell nothing.
+    assert 14 <= len(followed) <= 17
+    # Rules hide the columns of a group in the same rows. In the rows in which all but
+    # one are shown no rule was at work, and what is left is chance.
+    alike = hidden.corr()
+    groups = [alike.index[alike[name] > 0.3] for name in alike]
+    groups = {tuple(group) for group in groups if len(group) > 1}
+    assert groups
+    for group in groups:
+        for name in group:
+            others = hidden[[other for other in group if other != name]]
+            rest = hidden.loc[~others.any(axis=1), name].mean()
+            assert rest == pytest.approx(chance, abs=0.08)
 
 
 @pytest.mark.parametrize("name", STRUCTURAL)
@@ -354,7 +361,7 @@ def test_rules_hold_for_arrays_as_for_frames(name):
     assert np.array_equal(hide(x, name, 0.4, seed=7), hidden.to_numpy())
 
 
-@pytest.mark.parametrize("name", STRUCTURAL)
+@pytest.mark.parametrize("name", ["skip", "block"])
 def test_rules_do_not_look_at_cells_that_only_follow(name):
     table = survey(n=2000)
     hidden = hide(table, name, 0.3, seed=0)
@@ -362,5 +369,4 @@ def test_rules_do_not_look_at_cells_that_only_follow(name):
     changed = table.copy()
     for column in set(table) - driving:
         changed[column] = changed[column].sample(frac=1, random_state=1).to_numpy()
-    if name != "mixture":  # there a driver may be too weak to be found
-        pd.testing.assert_frame_equal(hidden, hide(changed, name, 0.3, seed=0))
+    pd.testing.assert_frame_equal(hidden, hide(changed, name, 0.3, seed=0))
