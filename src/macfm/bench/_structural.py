@@ -80,7 +80,7 @@ def block(table: Table, rate: float, *, seed: Seed) -> Table:
     Parameters
     ----------
     table, rate, seed
-        As in `skip`; every column is hidden at `rate`.
+        As in `skip`; every group of columns is hidden at `rate`.
 
     Returns
     -------
