@@ -297,7 +297,8 @@ def _score(method: Method, holes: Holes, n_draws: int) -> dict[str, Any]:
         check_learned(method, holes.train, filled, table)
         scores[name] = point_scores(filled, truth, hidden, holes.scale)
         scores[name] |= illegal_scores(filled, table, holes.train)
-        scores[name] |= dict.fromkeys(("log_loss", "crps", "coverage_90", "energy"))
+        absent = ("log_loss", "crps", "coverage_90", "spread_ratio", "energy")
+        scores[name] |= dict.fromkeys(absent)
     table, truth, hidden = parts["out"]
     probabilities = method.probabilities(table.copy())
     if probabilities:
