@@ -5,13 +5,16 @@ import pandas as pd
 import pytest
 
 from macfm.bench.metrics import (
+    Law,
     Scale,
     coverage,
     crps,
     draw_scores,
     energy_distance,
+    illegal_scores,
     log_loss,
     point_scores,
+    spread_ratio,
 )
 
 
@@ -133,3 +136,74 @@ def test_draws_are_scored_where_hidden(case):
     assert scores["energy"] == pytest.approx(0)
     with pytest.raises(ValueError, match="at least two draws, got 1"):
         draw_scores([numeric], truth, hidden, scale)
+
+
+@pytest.mark.parametrize(
+    ("observed", "legal", "illegal"),
+    [
+        ([0.5, 2.0, 7.3], [0.0, 1.5, 100.0], [-0.1]),  # not negative
+        ([0.0, 0.25, 1.0], [0.0, 0.99, 1.0], [-0.01, 1.01, 2.0]),  # shares
+        ([-3.0, 0.0, 5.0], [-10.0, 2.0], [0.5, -1.2]),  # whole numbers
+        ([0.0, 2.0, 5.0], [0.0, 9.0], [0.5, -1.0]),  # counts
+        ([1.0, 2.0, 2.0], [1.0, 2.0], [0.0, 1.5, 3.0]),  # two values
+        ([4.5, 4.5], [4.5], [4.0]),  # one value
+        ([-1.5, 0.2, 3.1], [-99.0, 0.123, 99.0], []),  # anything
+    ],
+)
+def test_a_law_is_what_every_observed_value_keeps(observed, legal, illegal):
+    law = Law.of(np.array(observed))
+    assert not law.broken(np.array([*observed, *legal])).any()
+    assert law.broken(np.array(illegal)).all()
+
+
+def test_rounding_breaks_no_law():
+    law = Law.of(np.array([0.0, 2.0, 5.0]))
+    assert not law.broken(np.array([3 - 1e-9, -1e-12])).any()
+
+
+def test_illegal_values_are_counted_among_all_that_was_filled():
+    train = pd.DataFrame(
+        {
+            "count": [0.0, 3.0, 5.0, np.nan],
+            "share": [0.1, 0.9, np.nan, 0.5],
+            "kind": ["a", "b", None, "a"],
+        }
+    )
+    filled = train.copy()
+    filled.loc[3, "count"], filled.loc[2, "share"] = 2.5, 1.2
+    filled.loc[2, "kind"] = "b"
+    scores = illegal_scores(filled, train, train)
+    assert scores == {"n_illegal": 2, "illegal": 1.0, "illegal_range": 0.5}
+    filled.loc[3, "count"], filled.loc[2, "share"] = 2.0, 1.0
+    assert illegal_scores(filled, train, train)["n_illegal"] == 0
+    nothing = illegal_scores(filled, filled, train)
+    assert nothing == {"n_illegal": 0, "illegal": None, "illegal_range": None}
+
+
+@pytest.mark.parametrize("n", [2, 5, 50])
+def test_the_spread_of_calibrated_draws_is_that_of_their_errors(n):
+    rng = np.random.default_rng(0)
+    sd = rng.uniform(0.5, 2, size=40000)
+    truth, draws = sd * rng.normal(size=40000), sd * rng.normal(size=(n, 40000))
+    assert spread_ratio(draws, truth) == pytest.approx(1, abs=0.02)
+    assert spread_ratio(0.5 * draws, truth) < 0.75
+    assert spread_ratio(2 * draws, truth) > 1.15
+    assert spread_ratio(draws + 3, truth) < 0.5
+
+
+def test_scores_of_draws_are_given_by_column_too():
+    rng = np.random.default_rng(0)
+    truth = pd.DataFrame(rng.normal(size=(4000, 2)), columns=["good", "sure"])
+    hidden = pd.DataFrame(True, truth.index, truth.columns)
+    scale = Scale(truth.mean(), truth.std(ddof=0))
+    draws = [
+        pd.DataFrame(rng.normal(size=(4000, 2)) * [1, 0.1], columns=truth.columns)
+        for _ in range(20)
+    ]
+    scores = draw_scores(draws, truth, hidden, scale)
+    covered, ratio = scores["coverage_90_by_column"], scores["spread_ratio_by_column"]
+    assert covered["good"] == pytest.approx(0.82, abs=0.03)
+    assert ratio["good"] == pytest.approx(1, abs=0.05)
+    assert covered["sure"] < 0.15
+    assert ratio["sure"] == pytest.approx(0.1, abs=0.02)
+    assert covered["sure"] < scores["coverage_90"] < covered["good"]

@@ -51,6 +51,8 @@ def test_the_last_record_of_a_cell_counts(tmp_path):
     kept = latest(read_records(path))
     assert [(r["mask"], r["status"]) for r in kept] == [(0, "ok"), (1, "ok")]
     assert record_key(kept[0]) != record_key(kept[1])
+    assert record_key(record(rows=50)) != record_key(record())
+    assert record_key(record(rows=None)) == record_key(record())
 
 
 def test_half_a_line_left_by_a_crash_is_passed_over_and_then_replaced(tmp_path):
@@ -61,6 +63,9 @@ def test_half_a_line_left_by_a_crash_is_passed_over_and_then_replaced(tmp_path):
     assert read_records(path) == [record()]
     append_record(path, record(mask=2))
     assert read_records(path) == [record(), record(mask=2)]
+    path.write_bytes(whole[:20])
+    append_record(path, record(mask=3))
+    assert read_records(path) == [record(mask=3)]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 
 from macfm.bench import methods, runner
 from macfm.bench.cell import Job, import_plugins, make_holes, run_job
-from macfm.bench.datasets import load_table
+from macfm.bench.datasets import LoadedTable, load_table
 from macfm.bench.records import read_records
 from macfm.bench.runner import interpreter_for, make_plan
 from macfm.bench.spec import Cell, Spec
@@ -267,6 +267,17 @@ def test_a_read_out_that_does_not_end_costs_no_other_its_result(plan, trouble):
     assert good["scores"] == plain["scores"]
 
 
+def test_a_record_is_written_while_its_job_goes_on(plan):
+    planned = plan(shared_fit(long={"pause": 30.0}))
+    work = planned.run()
+    began = time.monotonic()
+    first = next(work)
+    assert read_records(planned.output) == [first]
+    work.close()
+    assert time.monotonic() - began < 25
+    assert plan(shared_fit(long={"pause": 30.0})).n_done == 1
+
+
 def test_a_fit_that_does_not_end_is_tried_once_for_all_who_share_it(plan, tmp_path):
     log = tmp_path / "fits"
     slow = {"pause_in_fit": 60.0, "log": str(log)}
@@ -284,7 +295,7 @@ def test_stopping_starts_nothing_for_the_cells_that_share_a_fit(plan, tmp_path):
         spec, methods=("mean", "reader"), settings={"reader": {"log": str(log)}}
     )
     work = plan(spec, n_jobs=2).run()
-    assert next(work)["label"] == "mean"
+    assert next(work)["label"] in ("mean", "reader")
     deadline = time.monotonic() + 60
     while not log.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -413,6 +424,45 @@ def test_masks_differ_between_parts_numbers_and_mechanisms(table):
     assert not first.train_hidden.equals(other.train_hidden)
     rows = len(first.test_hidden)
     assert not first.train_hidden[:rows].equals(first.test_hidden)
+
+
+def test_rules_are_those_of_training_and_test_rows_alike():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(2000, 12))).add_prefix("c")
+    for mask in range(3):
+        cell = Cell("mine", (), "block", 0.3, mask, "mean")
+        holes = make_holes(LoadedTable("mine", frame), cell)
+        train, test = (
+            holes.train_hidden.corr() > 0.999,
+            holes.test_hidden.corr() > 0.999,
+        )
+        pd.testing.assert_frame_equal(train, test)
+        assert train.sum(axis=None) > 12  # groups, beyond a column and itself
+
+
+@pytest.mark.parametrize("mechanism", ["mcar", "mar", "skip"])
+def test_fewer_training_rows_are_a_part_of_more_and_leave_the_test_rows(mechanism):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 6))).add_prefix("c")
+    cell = Cell("mine", (), mechanism, 0.3, 0, "mean")
+    table = LoadedTable("mine", frame)
+    few, some, all_ = (make_holes(table, replace(cell, rows=n)) for n in (20, 60, None))
+    assert [len(h.train) for h in (few, some, all_)] == [20, 60, 140]
+    for fewer, more in ((few, some), (some, all_)):
+        n = len(fewer.train)
+        pd.testing.assert_frame_equal(fewer.train_truth, more.train_truth[:n])
+        pd.testing.assert_frame_equal(fewer.test_truth, more.test_truth)
+        pd.testing.assert_frame_equal(fewer.test_hidden, more.test_hidden)
+    assert len(make_holes(table, replace(cell, rows=9999)).train) == 140
+
+
+def test_another_number_of_rows_is_another_cell(plan):
+    list(plan(SPEC).run())
+    fewer = plan(replace(SPEC, rows=40))
+    assert (fewer.n_cells, fewer.n_done) == (2, 0)
+    records = list(fewer.run())
+    assert {(r["rows"], r["n_train"], r["n_test"]) for r in records} == {(40, 40, 36)}
+    assert plan(replace(SPEC, rows=40)).n_cells == plan(SPEC).n_cells == 0
 
 
 def test_an_unknown_setting_or_method_is_refused_before_anything_runs(plan):

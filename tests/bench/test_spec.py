@@ -60,6 +60,14 @@ def test_settings_and_quirks_reach_their_cells(spec):
     assert {c.quirks for c in cells if c.dataset == "iris"} == {("raw-drivers",)}
 
 
+def test_a_limit_of_rows_reaches_every_cell(spec):
+    assert {cell.rows for cell in spec.cells()} == {None}
+    assert {cell.rows for cell in replace(spec, rows=50).cells()} == {50}
+    assert {cell.rows for cell in spec.narrowed(rows=20).cells()} == {20}
+    cell = next(spec.narrowed(rows=20).cells())
+    assert cell.key != next(spec.cells()).key
+
+
 def test_ablations_carry_their_value_as_a_number_where_it_is_one(spec):
     ablated = [cell for cell in spec.cells() if cell.ablation]
     assert [cell.ablation["value"] for cell in ablated] == [10, "few"]
@@ -101,7 +109,7 @@ def test_ablations_can_be_run_alone(spec):
         spec.only_ablations(["trial"])
 
 
-@pytest.mark.parametrize("name", ["quick", "paper", "main"])
+@pytest.mark.parametrize("name", ["quick", "paper", "main", "structural", "clinical"])
 def test_the_specs_of_the_repository_are_sound(name):
     spec = Spec.read(BENCHMARKS / f"{name}.toml")
     for cell in spec.cells():
@@ -123,6 +131,7 @@ def test_the_specs_of_the_repository_are_sound(name):
         ("masks = 2", "masks = ", "is not a TOML file"),
         ("masks = 2", "masks = 2\ntime_limit = 0", "time_limit must be positive"),
         ("masks = 2", "masks = 2\nn_draws = 1", "n_draws must be at least 2"),
+        ("masks = 2", "masks = 2\nrows = 3", "rows must be at least 10, got 3"),
     ],
 )
 def test_a_mistake_in_a_spec_is_named_with_its_file(tmp_path, old, new, message):

@@ -98,6 +98,28 @@ def test_a_table_of_ones_own_is_benchmarked_without_its_missing_cells(folder):
     assert set(rates) == {"a", "b", "c"}
 
 
+def test_rows_are_limited_and_the_report_says_so(folder):
+    options = ["--threads", "1", "--rows", "30"]
+    result = run("run", "small.toml", *options)
+    assert result.exit_code == 0, result.output
+    lines = (folder / "small.jsonl").read_text().splitlines()
+    assert {json.loads(line)["n_train"] for line in lines} == {30}
+    assert "already" not in run("run", "small.toml", "--threads", "1").stderr
+    result = run("report", "small.jsonl", "-o", "report", "--no-figures")
+    assert result.exit_code == 0, result.output
+    text = (folder / "report" / "report.md").read_text()
+    assert "iris (30 rows)" in text
+
+
+def test_a_run_without_any_result_fails(folder):
+    options = ["--methods", "mean,median", "--time-limit", "0.001"]
+    result = run("run", "small.toml", "--threads", "1", *options)
+    assert result.exit_code == 1
+    assert "2 cells have no result" in result.stdout
+    assert run("run", "small.toml", "-q").exit_code == 1
+    assert run("run", "small.toml", "--threads", "1", "--retry").exit_code == 0
+
+
 def test_a_report_is_written(folder):
     pytest.importorskip("matplotlib")
     run("run", "small.toml", "--threads", "1")

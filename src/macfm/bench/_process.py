@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +61,18 @@ class Processes:
 
 
 def converse(
-    job: Job, python: Path, *, limit: float, processes: Processes
+    job: Job,
+    python: Path,
+    *,
+    limit: float,
+    processes: Processes,
+    on_record: Callable[[dict[str, Any]], None] | None = None,
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None, dict[str, Any]]:
     """Give a job to a process; each of its records may take `limit` seconds.
 
-    Returns the finished records, what is known of a cell that was begun and not
-    finished, and what became of the process.
+    `on_record` is given each record as soon as it is finished. Returns the finished
+    records, what is known of a cell that was begun and not finished, and what became of
+    the process.
     """
     records: list[dict[str, Any]] = []
     begun, outcome = None, {"status": "failed"}
@@ -86,6 +92,8 @@ def converse(
                         begun = record
                         continue
                     records.append(record)
+                    if on_record is not None:
+                        on_record(record)
                     begun = None
                     if len(records) == len(job.cells):
                         return records, None, {"status": "ok"}

@@ -26,11 +26,12 @@ import pandas as pd
 
 from macfm.bench._machine import describe_machine, find_versions, peak_memory
 from macfm.bench.datasets import LoadedTable, load_dataset, load_table
-from macfm.bench.mechanisms import hide, realised_rate
+from macfm.bench.mechanisms import STRUCTURAL, hide, realised_rate
 from macfm.bench.methods import Method, check_learned, make_method
 from macfm.bench.metrics import (
     Scale,
     draw_scores,
+    illegal_scores,
     is_numeric,
     log_loss,
     point_scores,
@@ -131,23 +132,33 @@ class Holes:
 def make_holes(loaded: LoadedTable, cell: Cell) -> Holes:
     """Split a table by the fixed seed and hide cells of both parts separately.
 
-    A column that is left without any observed training cell is taken out of both parts.
+    Rules that holes follow are those of the whole table, which is therefore hidden
+    before it is split. A cell with a limit of training rows takes the first of them in
+    the order of the split, so that fewer rows are a part of more; the test rows and
+    their holes do not depend on it. A column that is left without any observed training
+    cell is taken out of both parts.
     """
     order = np.random.default_rng(SPLIT_SEED).permutation(len(loaded.frame))
     n_train = int(TRAIN_SHARE * len(order))
     where = f"{cell.dataset}|{cell.mechanism}|{cell.rate:g}"
     seed = (cell.mask, zlib.crc32(where.encode()))
+    whole = None
+    if cell.mechanism in STRUCTURAL:
+        whole = hide(loaded.frame, cell.mechanism, cell.rate, seed=seed)
     parts = []
-    for part, rows in enumerate((order[:n_train], order[n_train:])):
+    for part, rows in enumerate((order[:n_train][: cell.rows], order[n_train:])):
         truth = loaded.frame.iloc[rows].reset_index(drop=True)
-        hidden = hide(
-            truth,
-            cell.mechanism,
-            cell.rate,
-            seed=[*seed, part],
-            n_counted=loaded.n_columns_counted,
-            raw_drivers="raw-drivers" in cell.quirks,
-        )
+        if whole is not None:
+            hidden = whole.iloc[rows].reset_index(drop=True)
+        else:
+            hidden = hide(
+                truth,
+                cell.mechanism,
+                cell.rate,
+                seed=[*seed, part],
+                n_counted=loaded.n_columns_counted,
+                raw_drivers="raw-drivers" in cell.quirks,
+            )
         parts.append((truth, hidden, truth.mask(hidden)))
     shown = parts[0][-1].notna().any()
     parts = [tuple(frame.loc[:, shown] for frame in part) for part in parts]
@@ -285,7 +296,9 @@ def _score(method: Method, holes: Holes, n_draws: int) -> dict[str, Any]:
         _check_completed(filled, table)
         check_learned(method, holes.train, filled, table)
         scores[name] = point_scores(filled, truth, hidden, holes.scale)
-        scores[name] |= dict.fromkeys(("log_loss", "crps", "coverage_90", "energy"))
+        scores[name] |= illegal_scores(filled, table, holes.train)
+        absent = ("log_loss", "crps", "coverage_90", "spread_ratio", "energy")
+        scores[name] |= dict.fromkeys(absent)
     table, truth, hidden = parts["out"]
     probabilities = method.probabilities(table.copy())
     if probabilities:

@@ -17,30 +17,37 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
-from scipy.optimize import brentq
 from scipy.special import expit
+
+from macfm.bench._cells import (
+    Seed,
+    Table,
+    check_rate,
+    like_table,
+    observed_cells,
+    offset,
+    values,
+)
+from macfm.bench._structural import block, mixture, skip
 
 __all__ = [
     "MECHANISMS",
+    "STRUCTURAL",
+    "block",
     "hide",
     "mar",
     "mcar",
+    "mixture",
     "mnar",
     "mnar_quantile",
     "mnar_self",
     "realised_rate",
+    "skip",
 ]
-
-Seed = int | Sequence[int] | np.random.Generator
-Table = pd.DataFrame | np.ndarray
-
-# Logits beyond this give a probability of 0 or 1 in double precision.
-_LARGEST_LOGIT = 40.0
 
 
 def mcar(table: Table, rate: float, *, seed: Seed) -> Table:
@@ -60,9 +67,9 @@ def mcar(table: Table, rate: float, *, seed: Seed) -> Table:
     hidden : DataFrame or array of bool, (n_samples, n_features)
         True where the cell is to be hidden.
     """
-    observed, rng = _observed(table), np.random.default_rng(seed)
-    _check_rate(rate, 1.0, "MCAR")
-    return _like(table, (rng.random(observed.shape) < rate) & observed)
+    observed, rng = observed_cells(table), np.random.default_rng(seed)
+    check_rate(rate, 1.0, "MCAR")
+    return like_table(table, (rng.random(observed.shape) < rate) & observed)
 
 
 def mar(
@@ -104,15 +111,15 @@ def mar(
     normal, rescaled so that wⱼᵀz has unit standard deviation; bⱼ makes the mean
     probability what it should be.
     """
-    observed, rng = _observed(table), np.random.default_rng(seed)
+    observed, rng = observed_cells(table), np.random.default_rng(seed)
     q = _driver_share(rate)
-    _check_rate(rate, 1 - q, "MAR")
+    check_rate(rate, 1 - q, "MAR")
     setup = _drivers(table, q, rng, n_counted, raw_drivers)
     hidden = np.zeros(observed.shape, dtype=bool)
     for j in setup.driven:
         probability = _logistic(setup.z, rate / (1 - q), rng)
         hidden[:, j] = rng.random(len(observed)) < probability
-    return _like(table, hidden & observed)
+    return like_table(table, hidden & observed)
 
 
 def mnar(
@@ -138,15 +145,15 @@ def mnar(
     hidden : DataFrame or array of bool, (n_samples, n_features)
         True where the cell is to be hidden.
     """
-    observed, rng = _observed(table), np.random.default_rng(seed)
-    _check_rate(rate, 1.0, "MNAR")
+    observed, rng = observed_cells(table), np.random.default_rng(seed)
+    check_rate(rate, 1.0, "MNAR")
     setup = _drivers(table, _driver_share(rate), rng, n_counted, raw_drivers)
     hidden = np.zeros(observed.shape, dtype=bool)
     for j in setup.driven:
         hidden[:, j] = rng.random(len(observed)) < _logistic(setup.z, rate, rng)
     for j in setup.driving:
         hidden[:, j] = rng.random(len(observed)) < rate
-    return _like(table, hidden & observed)
+    return like_table(table, hidden & observed)
 
 
 def mnar_self(table: Table, rate: float, *, seed: Seed) -> Table:
@@ -162,13 +169,13 @@ def mnar_self(table: Table, rate: float, *, seed: Seed) -> Table:
     hidden : DataFrame or array of bool, (n_samples, n_features)
         True where the cell is to be hidden.
     """
-    observed, rng = _observed(table), np.random.default_rng(seed)
-    _check_rate(rate, 1.0, "MNAR self-masking")
-    x = _values(table, raw=False)
+    observed, rng = observed_cells(table), np.random.default_rng(seed)
+    check_rate(rate, 1.0, "MNAR self-masking")
+    x = values(table, raw=False)
     hidden = np.zeros(observed.shape, dtype=bool)
     for j in range(x.shape[1]):
         hidden[:, j] = rng.random(len(x)) < _logistic(x[:, [j]], rate, rng)
-    return _like(table, hidden & observed)
+    return like_table(table, hidden & observed)
 
 
 def mnar_quantile(table: Table, rate: float, *, seed: Seed) -> Table:
@@ -188,9 +195,9 @@ def mnar_quantile(table: Table, rate: float, *, seed: Seed) -> Table:
     hidden : DataFrame or array of bool, (n_samples, n_features)
         True where the cell is to be hidden.
     """
-    observed, rng = _observed(table), np.random.default_rng(seed)
-    _check_rate(rate, 1.0, "MNAR quantile")
-    x = _values(table, raw=True)
+    observed, rng = observed_cells(table), np.random.default_rng(seed)
+    check_rate(rate, 1.0, "MNAR quantile")
+    x = values(table, raw=True)
     tail = min(1.0, rate / 0.75)
     hidden = np.zeros(observed.shape, dtype=bool)
     for j in range(x.shape[1]):
@@ -200,7 +207,7 @@ def mnar_quantile(table: Table, rate: float, *, seed: Seed) -> Table:
         order = rows[np.lexsort((rng.random(len(rows)), side * x[rows, j]))]
         within = order[len(order) - round(tail * len(order)) :]
         hidden[within, j] = rng.random(len(within)) < rate / tail
-    return _like(table, hidden)
+    return like_table(table, hidden)
 
 
 #: Mechanisms by the names that specs and records use.
@@ -210,7 +217,13 @@ MECHANISMS: dict[str, Callable[..., Table]] = {
     "mnar": mnar,
     "mnar-self": mnar_self,
     "mnar-quantile": mnar_quantile,
+    "skip": skip,
+    "block": block,
+    "mixture": mixture,
 }
+#: Those whose holes follow rules. The benchmark hides the whole table by one set of
+#: rules before it splits the rows, as a questionnaire has one set for all.
+STRUCTURAL = ("skip", "block", "mixture")
 
 
 def hide(
@@ -228,7 +241,8 @@ def hide(
     ----------
     table : DataFrame or array of shape (n_samples, n_features)
         The table.
-    mechanism : {"mcar", "mar", "mnar", "mnar-self", "mnar-quantile"}
+    mechanism : {"mcar", "mar", "mnar", "mnar-self", "mnar-quantile", "skip", \
+            "block", "mixture"}
         Name of the mechanism.
     rate : float
         Share of the cells to hide.
@@ -268,7 +282,7 @@ def realised_rate(table: Table, hidden: Table) -> tuple[float, np.ndarray]:
     by_column : ndarray of shape (n_features,)
         Share in each column; NaN where a column has no observed cell.
     """
-    observed = _observed(table)
+    observed = observed_cells(table)
     flags = np.asarray(hidden, dtype=bool) & observed
     n_observed = observed.sum(axis=0)
     by_column = np.full(observed.shape[1], np.nan)
@@ -297,7 +311,7 @@ def _drivers(
     raw: bool,
 ) -> _Drivers:
     """Choose the columns that drive; at least one column is left to be driven."""
-    x = _values(table, raw=raw)
+    x = values(table, raw=raw)
     n_features = x.shape[1]
     if n_features < 2:
         raise ValueError(
@@ -318,68 +332,4 @@ def _logistic(z: np.ndarray, mean: float, rng: np.random.Generator) -> np.ndarra
     spread = score.std()
     if spread > 0:
         score = (score - score.mean()) / spread
-    reach = _LARGEST_LOGIT + np.abs(score).max(initial=0.0)
-    b = brentq(lambda b: expit(score + b).mean() - mean, -reach, reach)
-    return expit(score + b)
-
-
-def _values(table: Table, *, raw: bool) -> np.ndarray:
-    """The table as numbers, (n_samples, n_features), missing cells at the mean."""
-    if isinstance(table, pd.DataFrame):
-        columns = [_numbers(table.iloc[:, j]) for j in range(table.shape[1])]
-        x = np.column_stack(columns) if columns else np.empty(table.shape)
-    else:
-        x = np.array(table, dtype=float)
-    for j in range(x.shape[1]):
-        column = x[:, j]
-        known = column[~np.isnan(column)]
-        center = known.mean() if len(known) else 0.0
-        spread = known.std() if len(known) else 0.0
-        column[np.isnan(column)] = center
-        if not raw:
-            x[:, j] = (column - center) / spread if spread > 0 else 0.0
-    return x
-
-
-def _numbers(column: pd.Series) -> np.ndarray:
-    """A column as floats; categories by their position in sorted order."""
-    numeric = pd.api.types.is_numeric_dtype(column)
-    if numeric and not pd.api.types.is_bool_dtype(column):
-        return column.to_numpy(dtype=float, na_value=np.nan)
-    if pd.api.types.is_datetime64_any_dtype(column):
-        whole = column.astype("int64").to_numpy(dtype=float)
-        return np.where(column.isna(), np.nan, whole)
-    codes, _ = pd.factorize(column.astype(object), sort=True)
-    return np.where(codes < 0, np.nan, codes.astype(float))
-
-
-def _observed(table: Table) -> np.ndarray:
-    """True where the table has a value, (n_samples, n_features)."""
-    if isinstance(table, pd.DataFrame):
-        return table.notna().to_numpy()
-    array = np.asarray(table)
-    if array.ndim != 2:
-        raise ValueError(f"a table has two dimensions, got an array of {array.ndim}")
-    if array.dtype.kind not in "fiub":
-        raise ValueError(
-            f"an array must hold numbers, got {array.dtype}; use a DataFrame for text"
-        )
-    return ~np.isnan(array.astype(float))
-
-
-def _like(table: Table, hidden: np.ndarray) -> Table:
-    """The flags as the kind of table that came in."""
-    if isinstance(table, pd.DataFrame):
-        return pd.DataFrame(hidden, index=table.index, columns=table.columns)
-    return hidden
-
-
-def _check_rate(rate: float, below: float, name: str) -> None:
-    """Refuse a rate that cannot be reached."""
-    if not 0 < rate < 1:
-        raise ValueError(f"rate must lie between 0 and 1, got {rate}")
-    if rate >= below:
-        raise ValueError(
-            f"{name} leaves some columns observed and so hides less than {below:.0%} "
-            f"of the cells, got rate={rate}"
-        )
+    return expit(score + offset(score, mean))

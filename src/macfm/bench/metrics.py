@@ -13,20 +13,25 @@ import numpy as np
 import pandas as pd
 
 __all__ = [
+    "Law",
     "Scale",
     "coverage",
     "crps",
     "draw_scores",
     "energy_distance",
+    "illegal_scores",
     "is_numeric",
     "log_loss",
     "point_scores",
+    "spread_ratio",
 ]
 
 # The share a probability is raised to before its logarithm is taken.
 _LEAST_PROBABILITY = 1e-6
 # Rows the energy distance looks at: it compares all pairs.
 _ENERGY_ROWS = 2000
+# What a filled number may differ from a legal one by rounding.
+_ROUNDING = 1e-6
 
 
 class Scale(NamedTuple):
@@ -56,6 +61,49 @@ class Scale(NamedTuple):
     def apply(self, table: pd.DataFrame) -> np.ndarray:
         """Return the numeric columns in standard units, (n_samples, n_numeric)."""
         return ((table[self.columns] - self.center) / self.spread).to_numpy(dtype=float)
+
+
+class Law(NamedTuple):
+    """What every observed training value of a column of numbers keeps to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> law = Law.of(np.array([0.0, 3.0, 5.0]))
+    >>> law.broken(np.array([4.0, 2.5, -1.0, 7.0])).tolist()
+    [False, True, True, False]
+    >>> Law.of(np.array([1.0, 2.0, 2.0])).broken(np.array([1.0, 3.0])).tolist()
+    [False, True]
+    """
+
+    #: The two values there are, or None if there are others.
+    pair: tuple[float, ...] | None
+    #: Whether all are whole numbers.
+    whole: bool
+    #: 0 if none is negative.
+    low: float
+    #: 1 if all lie between 0 and 1.
+    high: float
+
+    @classmethod
+    def of(cls, observed: np.ndarray) -> Law:
+        """Return the law of a column's observed values, shape (n_cells,)."""
+        known = np.unique(observed)
+        if len(known) in (1, 2):
+            return cls(tuple(known.tolist()), False, -np.inf, np.inf)
+        low = 0.0 if np.all(known >= 0) else -np.inf
+        high = 1.0 if low == 0 and np.all(known <= 1) else np.inf
+        return cls(None, bool(np.all(known == np.round(known))), low, high)
+
+    def broken(self, values: np.ndarray, *, fractions: bool = True) -> np.ndarray:
+        """Flag the values that break it; fractions among whole numbers if asked for."""
+        if self.pair is not None:
+            gap = np.abs(values[:, None] - np.array(self.pair)).min(axis=1)
+            return gap > _ROUNDING
+        outside = (values < self.low - _ROUNDING) | (values > self.high + _ROUNDING)
+        if not (self.whole and fractions):
+            return outside
+        return outside | (np.abs(values - np.round(values)) > _ROUNDING)
 
 
 def is_numeric(column: pd.Series) -> bool:
@@ -112,13 +160,59 @@ def point_scores(
     }
 
 
+def illegal_scores(
+    filled: pd.DataFrame, table: pd.DataFrame, train: pd.DataFrame
+) -> dict[str, Any]:
+    """Return how many filled numbers no observed training value allows.
+
+    Parameters
+    ----------
+    filled : DataFrame
+        The completed table.
+    table : DataFrame
+        The same with its holes: all that is missing there was filled.
+    train : DataFrame
+        The training rows with their holes.
+
+    Returns
+    -------
+    scores : dict
+        `n_illegal`, and `illegal`, their share of the filled numeric cells;
+        `illegal_range` is the share without those that are fractions in a column of
+        whole numbers, as means of counts are. None if no number was filled.
+
+    Notes
+    -----
+    A column whose observed training values are all >= 0 takes no negative value, one
+    within [0, 1] none above 1, one of whole numbers no fraction, and one of one or two
+    values no other. Category columns cannot be illegal.
+    """
+    n_filled = n_illegal = n_range = 0
+    for name in train:
+        holes = table[name].isna().to_numpy()
+        if not is_numeric(train[name]) or not holes.any():
+            continue
+        law = Law.of(train[name].dropna().to_numpy())
+        values = filled[name].to_numpy(dtype=float)[holes]
+        n_filled += len(values)
+        n_illegal += int(law.broken(values).sum())
+        n_range += int(law.broken(values, fractions=False).sum())
+    if not n_filled:
+        return {"n_illegal": 0, "illegal": None, "illegal_range": None}
+    return {
+        "n_illegal": n_illegal,
+        "illegal": n_illegal / n_filled,
+        "illegal_range": n_range / n_filled,
+    }
+
+
 def draw_scores(
     draws: Sequence[pd.DataFrame],
     truth: pd.DataFrame,
     hidden: pd.DataFrame,
     scale: Scale,
-) -> dict[str, float | None]:
-    """Return CRPS, coverage of the 90 % range and energy distance of several draws.
+) -> dict[str, Any]:
+    """Return CRPS, coverage, spread and energy distance of several draws.
 
     Parameters
     ----------
@@ -126,17 +220,33 @@ def draw_scores(
         Plausible completed tables, at least two.
     truth, hidden, scale
         As in `point_scores`.
+
+    Returns
+    -------
+    scores : dict
+        `crps`, `coverage_90`, `spread_ratio` pooled over cells, `energy` over rows, and
+        the second and third `_by_column`; None where there is nothing to score.
     """
     flags = hidden[scale.columns].to_numpy(dtype=bool)
+    names = ("crps", "coverage_90", "spread_ratio", "energy")
+    by_column = {"coverage_90_by_column": {}, "spread_ratio_by_column": {}}
     if not flags.any():
-        return {"crps": None, "coverage_90": None, "energy": None}
-    values = np.stack([scale.apply(draw)[flags] for draw in draws])
+        return dict.fromkeys(names) | by_column
+    values = np.stack([scale.apply(draw) for draw in draws])
     target = scale.apply(truth)
-    return {
-        "crps": float(crps(values, target[flags]).mean()),
-        "coverage_90": coverage(values, target[flags]),
-        "energy": energy_distance(scale.apply(draws[0]), target),
+    pooled, wanted = values[:, flags], target[flags]
+    scores = {
+        "crps": float(crps(pooled, wanted).mean()),
+        "coverage_90": coverage(pooled, wanted),
+        "spread_ratio": spread_ratio(pooled, wanted),
+        "energy": energy_distance(values[0], target),
     }
+    for j in np.flatnonzero(flags.any(axis=0)):
+        cells, wanted = values[:, flags[:, j], j], target[flags[:, j], j]
+        name = scale.columns[j]
+        by_column["coverage_90_by_column"][name] = coverage(cells, wanted)
+        by_column["spread_ratio_by_column"][name] = spread_ratio(cells, wanted)
+    return scores | by_column
 
 
 def crps(draws: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -180,6 +290,28 @@ def coverage(draws: np.ndarray, truth: np.ndarray, level: float = 0.9) -> float:
     """
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return float(np.mean((low <= truth) & (truth <= high)))
+
+
+def spread_ratio(draws: np.ndarray, truth: np.ndarray) -> float:
+    """Return the spread of the draws over that of their errors: 1 if calibrated.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_draws, n_cells)
+        Draws of each cell, at least two.
+    truth : ndarray of shape (n_cells,)
+        What was hidden.
+
+    Notes
+    -----
+    √((1 + 1/n) mean s² / mean e²), with s² the variance of a cell's n draws and e the
+    error of their mean: if draws and truth follow one law, both means are equal in
+    expectation. Less than 1 is overconfident. NaN if no cell has an error.
+    """
+    n = len(draws)
+    spread = draws.var(axis=0, ddof=1).mean() * (1 + 1 / n)
+    error = np.mean((draws.mean(axis=0) - truth) ** 2)
+    return float(np.sqrt(spread / error)) if error > 0 else float("nan")
 
 
 def energy_distance(x: np.ndarray, y: np.ndarray, *, seed: int = 0) -> float:

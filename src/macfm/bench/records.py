@@ -32,6 +32,7 @@ def record_key(record: Mapping[str, Any]) -> tuple[Any, ...]:
         record["mechanism"],
         record["rate"],
         record["mask"],
+        record.get("rows"),
         record["label"],
     )
 
@@ -45,11 +46,12 @@ def append_record(path: str | Path, record: Mapping[str, Any]) -> None:
     """Add a record to the end of a file, on a line of its own."""
     path = Path(path)
     line = record_line(record).encode()
-    if path.exists():
-        data = path.read_bytes()
-        if data and not data.endswith(b"\n"):  # a crash left half a line
-            os.truncate(path, data.rfind(b"\n") + 1)
-    with path.open("ab") as file:
+    with path.open("ab+") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read() != b"\n":  # a crash left half a line
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
         file.write(line)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import queue
 import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -20,6 +21,8 @@ from macfm.bench.records import append_record, latest, read_records, record_key
 from macfm.bench.spec import Cell, Spec
 
 __all__ = ["Plan", "find_peers", "interpreter_for", "make_plan"]
+
+Tell = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -52,26 +55,46 @@ class Plan:
         """
         self.output.parent.mkdir(parents=True, exist_ok=True)
         pool, processes = ThreadPoolExecutor(self.n_jobs), Processes()
+        # What the jobs have to tell: records, and None when one of them is over.
+        told: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         try:
-            futures = [pool.submit(self._run_job, job, processes) for job in self.jobs]
-            for future in as_completed(futures):
-                for record in future.result():
-                    append_record(self.output, record)
-                    yield record
+            futures = [
+                pool.submit(self._run_job, job, processes, told) for job in self.jobs
+            ]
+            n_running = len(futures)
+            while n_running:
+                record = told.get()
+                if record is None:
+                    n_running -= 1
+                    continue
+                append_record(self.output, record)
+                yield record
+            for future in futures:
+                future.result()  # an error of ours, of which no record tells
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             processes.stop()
 
-    def _run_job(self, job: Job, processes: Processes) -> list[dict[str, Any]]:
+    def _run_job(self, job: Job, processes: Processes, told: queue.SimpleQueue) -> None:
         """Run one job; whatever happens, each of its cells gets a record."""
+        n_told = 0
+
+        def tell(record: dict[str, Any]) -> None:
+            nonlocal n_told
+            told.put(record)
+            n_told += 1
+
         try:
-            return self._attempt(job, processes)
+            self._attempt(job, processes, tell)
         except Exception as error:
             reason = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
-            return [blank_record(cell, job) | reason for cell in job.cells]
+            for cell in job.cells[n_told:]:
+                tell(blank_record(cell, job) | reason)
+        finally:
+            told.put(None)
 
-    def _attempt(self, job: Job, processes: Processes) -> list[dict[str, Any]]:
-        """Run one job in a process, and account for each of its cells.
+    def _attempt(self, job: Job, processes: Processes, tell: Tell) -> None:
+        """Run one job in a process, and account for each of its cells in turn.
 
         A process that ends early takes the cell it is at with it. The cells after that
         one run in another process, unless the fit they share is what did not end.
@@ -79,23 +102,25 @@ class Plan:
         method = METHODS[job.cells[0].method]
         python = interpreter_for(method, self.peers)
         if python is None:
-            return [_unavailable(cell, job, method) for cell in job.cells]
-        records, begun, outcome = converse(
-            job, python, limit=self.time_limit, processes=processes
-        )
-        n_done = len(records)
-        if n_done == len(job.cells):
-            return records
-        fitted = begun is not None and begun["seconds"] is not None
-        n_lost = 1 if fitted else len(job.cells) - n_done
-        for cell in job.cells[n_done : n_done + n_lost]:
-            known = blank_record(cell, job) if begun is None else begun
-            about = cell.to_json() | {"label": cell.label, "asked": job.asked(cell)}
-            records.append(known | about | outcome)
-        rest = job.cells[len(records) :]
-        if rest and not processes.stopped:
-            records += self._run_job(replace(job, cells=rest), processes)
-        return records
+            for cell in job.cells:
+                tell(_unavailable(cell, job, method))
+            return
+        while job.cells and not processes.stopped:
+            records, begun, outcome = converse(
+                job,
+                python,
+                limit=self.time_limit,
+                processes=processes,
+                on_record=tell,
+            )
+            rest = job.cells[len(records) :]
+            fitted = begun is not None and begun["seconds"] is not None
+            n_lost = 1 if fitted else len(rest)
+            for cell in rest[:n_lost]:
+                known = blank_record(cell, job) if begun is None else begun
+                about = cell.to_json() | {"label": cell.label, "asked": job.asked(cell)}
+                tell(known | about | outcome)
+            job = replace(job, cells=rest[n_lost:])
 
 
 def make_plan(

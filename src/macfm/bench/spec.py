@@ -14,6 +14,8 @@ __all__ = ["Ablation", "Cell", "Spec"]
 
 #: Keys of a spec that hold several names or numbers.
 LISTS = {"datasets", "methods", "mechanisms", "rates"}
+#: Fewest training rows that can be asked for.
+LEAST_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Cell:
     settings: Mapping[str, Any] = field(default_factory=dict)
     #: Name and value of the ablation it belongs to, if any.
     ablation: Mapping[str, Any] | None = None
+    #: Most training rows; None for all.
+    rows: int | None = None
 
     @property
     def label(self) -> str:
@@ -53,6 +57,7 @@ class Cell:
             self.mechanism,
             self.rate,
             self.mask,
+            self.rows,
         )
 
     @property
@@ -118,6 +123,8 @@ class Spec:
     time_limit: float = 3600.0
     #: Draws from each method that can draw.
     n_draws: int = 20
+    #: Most training rows, by a fixed seed; None for all. Test rows stay as they are.
+    rows: int | None = None
     #: Settings by method, over the method's own defaults.
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: Original quirks to put back, by dataset; "masks" for those of the masks.
@@ -141,6 +148,8 @@ class Spec:
             raise ValueError(f"time_limit must be positive, got {self.time_limit}")
         if self.n_draws < 2:
             raise ValueError(f"n_draws must be at least 2, got {self.n_draws}")
+        if self.rows is not None and self.rows < LEAST_ROWS:
+            raise ValueError(f"rows must be at least {LEAST_ROWS}, got {self.rows}")
         for name in self.settings:
             if name not in self.methods:
                 raise ValueError(f"settings for {name!r}, which is not in methods")
@@ -177,6 +186,7 @@ class Spec:
         mechanisms: Sequence[str] | None = None,
         rates: Sequence[float] | None = None,
         masks: int | None = None,
+        rows: int | None = None,
     ) -> Spec:
         """Return the spec with other lists; its ablations keep what is in them too.
 
@@ -208,6 +218,7 @@ class Spec:
             self,
             **given,
             masks=masks or self.masks,
+            rows=rows or self.rows,
             settings=settings,
             ablations=tuple(ablations),
         )
@@ -255,7 +266,17 @@ class Spec:
         dataset, mechanism, rate, mask = place
         quirks = (*self.quirks.get(dataset, ()), *self.quirks.get("masks", ()))
         settings = dict(self.settings.get(method, {})) | dict(settings)
-        return Cell(dataset, quirks, mechanism, rate, mask, method, settings, ablation)
+        return Cell(
+            dataset,
+            quirks,
+            mechanism,
+            rate,
+            mask,
+            method,
+            settings,
+            ablation,
+            rows=self.rows,
+        )
 
 
 def _places(

@@ -84,6 +84,7 @@ def bench() -> None:
 @click.option("--mechanisms", callback=_names, help="Only these, comma-separated.")
 @click.option("--rates", callback=_rates, help="Only these, such as 0.3,0.5.")
 @click.option("--masks", type=click.IntRange(1), help="Number of masks.")
+@click.option("--rows", type=click.IntRange(10), help="Most training rows.")
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Cells at a time.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of each cell.")
 @click.option("--time-limit", type=float, help="Seconds for one method in one cell.")
@@ -311,6 +312,8 @@ def _carry_out(plan: Plan, *, quiet: bool) -> None:
         for record in records:
             bar.advance(task)
             where = f"{record['dataset']} {record['mechanism']} {record['rate']:g}"
+            if record["rows"] is not None:
+                where += f", {record['rows']} rows,"
             name = f"{where} mask {record['mask']}: {record['label']}"
             if record["status"] != "ok":
                 n_failed += 1
@@ -319,8 +322,11 @@ def _carry_out(plan: Plan, *, quiet: bool) -> None:
                 )
             elif not screen.is_terminal:
                 screen.print(f"{name}: done", markup=False)
+    known = latest(read_records(plan.output)) if plan.output.exists() else []
     if not quiet:
-        click.echo(ranking_table(latest(read_records(plan.output))))
+        click.echo(ranking_table(known))
         click.echo(f"records: {plan.output}")
         if n_failed:
             click.echo(f"{n_failed} cells have no result; the records say why")
+    if known and all(record["status"] != "ok" for record in known):
+        raise click.exceptions.Exit(1)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.data
 HERE = [d for d in DATASETS.values() if d.read is None and not d.private]
 MISSING = {
     **{"adult": 4_262, "hepatitis": 167, "horse_colic": 1_605, "pbcseq": 1_133},
-    "heart_valve": 359,
+    **{"heart_valve": 359, "nhanes": 37_340, "support2": 47_110},
 }
 
 
@@ -125,3 +125,12 @@ def test_a_csv_of_the_table_does_as_well(dataset, tmp_path):
     raw(dataset).to_csv(tmp_path / f"{dataset.name}.csv", index=False)
     table = load_dataset(dataset.name, data_dir=tmp_path, download=False)
     assert len(table.frame) == dataset.n_rows
+
+
+def test_the_adults_of_nhanes_are_adults_and_keep_their_skip_patterns():
+    frame = load_dataset("nhanes", download=False).frame
+    assert frame["Age"].min() == 20
+    assert not frame.duplicated().any()
+    told = frame["DiabetesAge"].notna()
+    assert (frame.loc[told, "Diabetes"] == "Yes").mean() > 0.99
+    assert frame["Race3"].isna().equals(frame["SurveyYr"] == "2009_10")

@@ -64,7 +64,7 @@ def make_record(**changes: Any) -> dict[str, Any]:
             "crps": 0.7 * mae if here else None,
             "energy": 0.4 * mae if here else None,
             "coverage_90": rng.normal(0.82, 0.02) if here else None,
-        }
+        } | cell.get("more_scores", {})
 
     def realised() -> dict[str, Any]:
         columns = rng.normal(cell["rate"], 0.01, 8)
@@ -73,7 +73,7 @@ def make_record(**changes: Any) -> dict[str, Any]:
 
     record = {
         "format": 1,
-        **{name: cell[name] for name in cell},
+        **{name: cell[name] for name in cell if name != "more_scores"},
         "label": label,
         "error": None,
         "inductive": method not in {"missforest", "hyperimpute"},

@@ -173,6 +173,13 @@ def test_the_summary_names_files_machine_versions_and_command(grid, tmp_path):
     assert "`make bench`" in files["report.md"].read_text(encoding="utf-8")
 
 
+def test_the_command_limits_the_rows_as_the_records_do(grid, tmp_path):
+    write_report(grid(["mean"], ["letter"], rows=500), tmp_path, figures=False)
+    text = (tmp_path / "report.md").read_text()
+    assert "letter (500 rows)" in text
+    assert "--rows 500 --masks 3`" in text
+
+
 def test_the_command_of_a_table_of_ones_own_names_its_file(grid, tmp_path):
     about = {"file": "my table.csv", "target": "y", "categorical": ["ward", "sex"]}
     records = [r | {"table": about} for r in grid(["mean", "knn"], ["letter"])]

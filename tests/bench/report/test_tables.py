@@ -10,6 +10,7 @@ from macfm.bench.report._scores import (
     categorical_section,
     distribution_section,
     failure_section,
+    legal_section,
     rates_section,
 )
 from macfm.bench.report._table import Table
@@ -134,6 +135,7 @@ def test_no_categories_no_draws_no_failures_no_sections(grid):
     assert categorical_section(frame) is None
     assert distribution_section(frame) is None
     assert failure_section(frame) is None
+    assert legal_section(frame) is None
     assert ablation_section(frame) is None
     assert ratio_section(tidy(grid(["mean"], ["letter"], ("mar",)))) is None
 
@@ -152,6 +154,29 @@ def test_coverage_has_no_best_and_states_what_to_expect(grid):
     assert [r.key for r in coverage.rows] == ["mice", "macfm"]
     assert not any(cell.best for r in coverage.rows for cell in r.cells)
     assert "0.82 with 20 draws" in section.text[0]
+
+
+def test_illegal_values_are_shown_where_they_were_counted(record):
+    def made(method, **scores):
+        return record(method=method, more_scores=scores)
+
+    records = [
+        made("mean", illegal=0.5, illegal_range=0.0, spread_ratio=None),
+        made("macfm", illegal=0.0, illegal_range=0.0, spread_ratio=0.7),
+    ]
+    frame = tidy(records)
+    outside, illegal = legal_section(frame).tables
+    assert [cell.value for cell in row(illegal, "mean").cells] == [50, 50]
+    assert row(illegal, "macfm").cells[0].best
+    assert not row(illegal, "mean").cells[0].best
+    assert all(row(outside, name).cells[0].best for name in ("mean", "macfm"))
+    (spread,) = [
+        table
+        for table in distribution_section(frame).tables
+        if table.slug.endswith("spread-ratio")
+    ]
+    assert row(spread, "macfm").cells[0].value == pytest.approx(0.7)
+    assert legal_section(tidy([record()])) is None
 
 
 def test_realised_rates_are_read_once_for_each_mask(grid):

@@ -16,6 +16,7 @@ from macfm.bench.datasets.sets import (
     letter,
     magic,
     news,
+    nhanes,
     shoppers,
 )
 
@@ -32,6 +33,7 @@ DATASETS: dict[str, Dataset] = {
         shoppers.DATASET,
         news.DATASET,
         *ahei.DATASETS,
+        nhanes.DATASET,
         *clinical.DATASETS,
         *bundled.DATASETS,
     )

@@ -15,7 +15,10 @@ from macfm.bench.report._names import MECHANISMS, dataset_titles, method_titles,
 STATUSES = ("ok", "failed", "timeout", "unavailable")
 REQUIRED = ("dataset", "mechanism", "rate", "mask", "method", "status")
 
-SCORES = ("mae", "rmse", "accuracy", "log_loss", "crps", "energy", "coverage_90")
+SCORES = (
+    *("mae", "rmse", "accuracy", "log_loss", "crps", "energy", "coverage_90"),
+    *("spread_ratio", "illegal", "illegal_range"),
+)
 CELL = ["dataset", "mechanism", "rate", "mask"]
 SECONDS = ("fit", "impute_in", "impute_out", "draw")
 MACHINE = ("id", "device", "cpu", "n_cores", "n_threads", "jobs")
@@ -37,9 +40,10 @@ def tidy(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``dataset`` (with its quirks), ``mechanism``, ``rate``, ``mask``,
-        ``method``, ``label``, ``ablation``, ``value`` and ``value_text``, ``status``,
-        ``reason``, ``inductive``, ``in_mae`` … ``out_coverage_90``, ``seconds_fit`` …,
+        Columns ``dataset`` (with its quirks, and its training rows if they are
+        limited), ``mechanism``, ``rate``, ``mask``, ``method``, ``label``,
+        ``ablation``, ``value`` and ``value_text``, ``status``, ``reason``,
+        ``inductive``, ``in_mae`` … ``out_illegal_range``, ``seconds_fit`` …,
         ``machine_id`` … and ``record``, the record itself. In registry order.
     """
     rows = []
@@ -92,7 +96,7 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     # A cell that was fitted and then failed has a time too, but not a whole one.
     seconds = (record.get("seconds") or {}) if status == "ok" else {}
     row = {
-        "dataset": " + ".join([record["dataset"], *quirks]),
+        "dataset": " + ".join([record["dataset"], *quirks]) + _rows(record),
         **{name: record[name] for name in ("mechanism", "mask", "method")},
         "rate": float(record["rate"]),
         "label": record.get("label") or record["method"],
@@ -115,6 +119,12 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         row[f"machine_{name}"] = machine.get(name)
     row["machine_id"] = machine.get("id") or "unknown"
     return row
+
+
+def _rows(record: Mapping[str, Any]) -> str:
+    """What a dataset's name says of a limit of training rows."""
+    rows = record.get("rows")
+    return "" if rows is None else f" ({rows:,} rows)"
 
 
 def _number(value: Any) -> float:

@@ -10,6 +10,9 @@ MECHANISMS = {
     "mnar": "MNAR",
     "mnar-self": "MNAR, self-masking",
     "mnar-quantile": "MNAR, quantile censoring",
+    "skip": "Skip patterns",
+    "block": "Blocks by wave",
+    "mixture": "Rules and chance",
 }
 SPLITS = {"in": "in-sample", "out": "out-of-sample"}
 METRICS = {"mae": "MAE", "rmse": "RMSE"}

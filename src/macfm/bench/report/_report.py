@@ -19,6 +19,7 @@ from macfm.bench.report._scores import (
     categorical_section,
     distribution_section,
     failure_section,
+    legal_section,
     rates_section,
 )
 from macfm.bench.report._style import inline_svg, png, require, svg
@@ -106,6 +107,7 @@ def make_sections(
         ratio_section(frame),
         categorical_section(frame),
         distribution_section(frame),
+        legal_section(frame),
         timing_section(frame, beside=published),
         ablation_section(frame),
         rates_section(frame),

@@ -78,6 +78,7 @@ def distribution_section(frame: pd.DataFrame) -> Section | None:
             _score_table(
                 rows, "coverage_90", "Coverage in %", scale=100, decimals=1, higher=None
             ),
+            _score_table(rows, "spread_ratio", "Spread over error", higher=None),
         ]
     tables = [table for table in tables if table is not None]
     if not tables:
@@ -89,9 +90,34 @@ def distribution_section(frame: pd.DataFrame) -> Section | None:
         "less is better. Coverage: how often the range from the 5 % to the 95 % "
         "quantile of a cell's draws holds the truth. For a perfect sampler that is "
         f"{expected:.2f} with {n_draws} draws, not 0.90, since the quantiles of few "
-        "draws stay inside the true ones (simulated for a normal law).",
+        "draws stay inside the true ones (simulated for a normal law). Spread over "
+        "error: the standard deviation of a cell's draws over that of the error of "
+        "their mean; 1 is calibrated, less is overconfident.",
     )
     return Section("distribution", "Draws", text, tuple(tables))
+
+
+def legal_section(frame: pd.DataFrame) -> Section | None:
+    """Return the shares of filled numbers that no observed value allows."""
+    tables = []
+    for _, _, rows in settings_of(main_cells(frame)):
+        tables += [
+            _score_table(rows, name, title, scale=100.0, decimals=1)
+            for name, title in (
+                ("illegal_range", "Out of range, in %"),
+                ("illegal", "Illegal, in %"),
+            )
+        ]
+    tables = [table for table in tables if table is not None]
+    if not tables:
+        return None
+    text = (
+        "Of all numbers filled, how many break what every observed training value of "
+        "their column keeps: negative where none is, above 1 where all lie between 0 "
+        "and 1, a third value where there are two. Illegal are, beside these, "
+        "fractions in columns of whole numbers, as means of counts are. Zero is best.",
+    )
+    return Section("legal", "Illegal values", text, tuple(tables))
 
 
 def rates_section(frame: pd.DataFrame) -> Section | None:

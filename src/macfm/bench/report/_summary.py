@@ -139,5 +139,8 @@ def _command(frame: pd.DataFrame) -> str:
         given["categorical"] = ",".join(own["categorical"])
         del lists["datasets"]
         lists = {k: [shlex.quote(v)] for k, v in given.items() if v} | lists
+    limits = {r.get("rows") for r in rows["record"]}
+    if len(limits) == 1 and None not in limits:
+        lists["rows"] = limits
     flags = [f"--{name} {','.join(map(str, values))}" for name, values in lists.items()]
     return f"macfm bench run {' '.join(flags)} --masks {rows['mask'].nunique()}"

@@ -1,4 +1,4 @@
-"""Small clinical tables, with cells missing in the source, that anyone can have."""
+"""Clinical tables, with cells missing in the source, that anyone can have."""
 
 from __future__ import annotations
 
@@ -34,6 +34,20 @@ COLIC_NUMERIC = (
 )
 LESIONS = ("lesion_1", "lesion_2", "lesion_3")
 COLIC_UNUSED = (*LESIONS, "hospital_number", "surgical_lesion")
+
+# Scores (scoma, sps, aps, avtisst), counts (num.co, adlp, adls) and chances (surv2m to
+# prg6m) are numbers; diabetes and dementia are 0 or 1, what is text in the source is
+# categories.
+SUPPORT_NUMERIC = (
+    *("age", "slos", "num.co", "edu", "scoma", "charges", "totcst", "totmcst"),
+    *("avtisst", "sps", "aps", "surv2m", "surv6m", "hday", "prg2m", "prg6m"),
+    *("dnrday", "meanbp", "wblc", "hrt", "resp", "temp", "pafi", "alb", "bili"),
+    *("crea", "sod", "ph", "glucose", "bun", "urine", "adlp", "adls", "adlsc"),
+)
+SUPPORT_CATEGORICAL = (
+    *("sex", "dzgroup", "dzclass", "income", "diabetes", "dementia", "ca", "race"),
+    *("dnr", "sfdm2"),
+)
 
 
 def parse_hepatitis(archive: Path) -> pd.DataFrame:
@@ -88,6 +102,24 @@ DATASETS = (
         file="natural/horse_colic",
         sha256="c8f5fcc2d2740938eb169eeb2a9eb26d5d1e3dd6126fc4188d8c45ae82a69905",
         fingerprint=known("horse_colic"),
+    ),
+    Dataset(
+        name="support2",
+        title="SUPPORT2, seriously ill adults in hospital",
+        numeric=SUPPORT_NUMERIC,
+        categorical=SUPPORT_CATEGORICAL,
+        target="death",
+        n_rows=9_105,
+        source="Knaus and others (1995), UCI 880, doi:10.3886/ICPSR02957.v2",
+        licence=LICENCE,
+        note="47,110 cells are missing in the source; death in hospital and follow-up "
+        "time are left out. Laboratory values are missing where they were not ordered; "
+        "adlsc is the source's own imputation from adlp and adls",
+        obtain="Export the table of UCI 880 or of hbiostat.org, 9,105 rows and 47 "
+        "columns without a row number, as support2.csv.",
+        file="natural/support2",
+        sha256="3643d7e2d4c34319ed905ac4cd5078be09ecfc2de2b30ede8b4c5f6720cb6312",
+        fingerprint=known("support2"),
     ),
     Dataset(
         name="pbcseq",
