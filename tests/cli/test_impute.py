@@ -216,3 +216,11 @@ def test_repeated_identifiers_are_noted(folder, done, quick):
     (folder / "twice.csv").write_text("id,a,b\n1,2,3\n1,,4\n2,5,\n")
     result = done("impute", "twice.csv", "-o", "out.csv", "--id", "id", *quick)
     assert "note: --id id: 1 row repeats an earlier row's value" in result.stderr
+
+
+def test_what_became_text_is_said(folder, done, quick):
+    pytest.importorskip("openpyxl")
+    (folder / "t.csv").write_text("id,x\n1234567890123456,1.5\n7,\n8,2.5\n")
+    result = done("impute", "t.csv", "-o", "t.xlsx", "--id", "id", *quick)
+    note = "note: column 'id' is written as text: Excel keeps 15 digits of a number\n"
+    assert note in result.stderr

@@ -88,6 +88,61 @@ def test_other_formats_hold_the_values(tmp_path, table, name):
     assert other.kinds == table.kinds
 
 
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.jsonl", "t.xlsx"])
+def test_other_formats_hold_every_character(tmp_path, name):
+    for package in ("pyarrow", "openpyxl"):
+        pytest.importorskip(package)
+    source = (
+        b"id,hash,word,n\n"
+        b'9007199254740993,12345678901234567890," x ", 1\n'
+        b'9007199254740995,12345678901234567891," x ",\n'
+        b'9007199254740997,12345678901234567892,"NA ",3\n'
+    )
+    (tmp_path / "s.csv").write_bytes(source)
+    table = read_table(tmp_path / "s.csv")
+    assert table.kinds == {
+        **{"id": "integer", "hash": "text", "word": "text", "n": "integer"},
+    }
+    assert table.notes == [
+        "column 'hash': kept as text: '12345678901234567890' has more digits than a "
+        "number keeps"
+    ]
+    full = table.frame.fillna({"word": " x ", "n": 2})
+    table.write(full, tmp_path / name)
+    other = read_table(tmp_path / name)
+    other.write(other.frame, tmp_path / "back.csv")
+    assert (tmp_path / "back.csv").read_bytes() == (
+        b"id,hash,word,n\n"
+        b'9007199254740993,12345678901234567890," x ",1\n'
+        b'9007199254740995,12345678901234567891," x ",2\n'
+        b'9007199254740997,12345678901234567892," x ",3\n'
+    )
+
+
+def test_spaces_belong_to_a_text_only_inside_quotes(tmp_path):
+    source = b'word,n\n" x "," 1"\n x ,2\n,3\n"  ","  "\n'
+    (tmp_path / "s.csv").write_bytes(source)
+    table = read_table(tmp_path / "s.csv")
+    assert table.frame["word"].tolist()[:2] == [" x ", "x"]
+    assert table.frame["word"].isna().tolist() == [False, False, True, True]
+    assert table.kinds["n"] == "integer"
+    table.write(table.frame.fillna({"word": " x ", "n": 4}), tmp_path / "o.csv")
+    assert (tmp_path / "o.csv").read_bytes() == (
+        b'word,n\n" x "," 1"\n x ,2\n" x ",3\n" x ","4"\n'
+    )
+
+
+def test_a_stack_for_excel_tells_what_became_text(tmp_path):
+    pytest.importorskip("openpyxl")
+    (tmp_path / "s.csv").write_bytes(b"id,x\n9007199254740993,1\n7,\n")
+    table = read_table(tmp_path / "s.csv")
+    note = ["column 'id' is written as text: Excel keeps 15 digits of a number"]
+    draws = [table.frame] * 2
+    assert table.write_draws(draws, tmp_path / "d.xlsx") == note
+    assert table.write_draws(draws, f"{tmp_path}/d/", format="excel") == note
+    assert table.write_draws(draws, tmp_path / "d.csv") == []
+
+
 def test_stacked_draws(tmp_path, table):
     draws = [table.frame.fillna({"x": x}) for x in (1.0, 2.0)]
     table.write_draws(draws, tmp_path / "d.csv", include_original=True)

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -225,6 +225,12 @@ def check_report_packages() -> None:
             )
 
 
+def say_notes(notes: Iterable[str], voice: Voice) -> None:
+    """Say what a person should know about a file that was read or written."""
+    for note in notes:
+        voice.say(f"note: {note}")
+
+
 def tell_notes(source: Source, voice: Voice, unused: Sequence[str] = ()) -> None:
     """Say what is odd about how a file was read, its marks and its identifiers.
 
@@ -232,8 +238,7 @@ def tell_notes(source: Source, voice: Voice, unused: Sequence[str] = ()) -> None
     """
     from macfm.profile import missing_marks
 
-    for note in source.notes:
-        voice.say(f"note: {note}")
+    say_notes(source.notes, voice)
     unused = [name for name in source.frame if name in {*source.ignore, *unused}]
     for mark in missing_marks(source.frame, ignore=unused or None):
         voice.say(

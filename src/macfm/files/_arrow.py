@@ -63,7 +63,7 @@ class ArrowFile(TableFile):
 
     def _stack(
         self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
-    ) -> bytes:
+    ) -> tuple[bytes, list[str]]:
         pa = optional("pyarrow")
         tables = []
         for number, fill in fills:
@@ -76,7 +76,7 @@ class ArrowFile(TableFile):
         # pandas' own notes tell of an index that no longer fits.
         metadata = dict(stacked.schema.metadata or {})
         metadata.pop(b"pandas", None)
-        return self._bytes(stacked.replace_schema_metadata(metadata or None), form)
+        return self._bytes(stacked.replace_schema_metadata(metadata or None), form), []
 
     def _typed(self, fill: Fill) -> pd.DataFrame:
         table = self._filled(fill)

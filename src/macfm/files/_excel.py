@@ -12,10 +12,17 @@ import pandas as pd
 
 from macfm.files._errors import FileError, optional
 from macfm.files._formats import Format
-from macfm.files._fresh import cell_setter, plain_values
+from macfm.files._fresh import plain_values
 from macfm.files._infer import TextColumn, infer
 from macfm.files._marks import Marks, spellings
-from macfm.files._styles import EmptyStyle, FloatStyle, IntegerStyle, Style, TextStyle
+from macfm.files._sheet import cell_setter, cell_text, save_book
+from macfm.files._styles import (
+    EmptyStyle,
+    Style,
+    TextStyle,
+    number_style,
+    why_no_number,
+)
 from macfm.files._table_file import Fill, StyledFile
 from macfm.files._times import TimeStyle
 
@@ -75,13 +82,11 @@ class ExcelFile(StyledFile):
                 set_cell(cell, value)
                 if model is not None:
                     cell.number_format = model.number_format
-        sink = io.BytesIO()
-        book.save(sink)
-        return sink.getvalue()
+        return save_book(book)
 
     def _stack(
         self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
-    ) -> bytes:
+    ) -> tuple[bytes, list[str]]:
         return self._stack_afresh(fills, names, form)
 
 
@@ -120,8 +125,7 @@ def read_excel(
         column = _column(cells, *marks.of(name))
         columns[name] = column
         notes += [f"column {name!r}: {note}" for note in column.notes]
-        values = [None if c is None else column.value_of[_key(c)] for c in cells]
-        arrays[name] = column.style.array(values)
+        arrays[name] = column.style.array([_value(cell, column) for cell in cells])
     frame = pd.DataFrame(arrays)
     return ExcelFile(
         source, form, frame, data=data, sheet=sheet, columns=columns, notes=notes
@@ -158,8 +162,17 @@ def _with_results(data: bytes, sheet: str, rows: list, source: str) -> list:
 
 
 def _tidy(value: Any) -> Any:
-    """Blank text is an empty cell."""
-    return None if isinstance(value, str) and not value.strip() else value
+    """What a cell stands for; blank text is an empty cell."""
+    if not isinstance(value, str):
+        return value
+    return cell_text(value) if value.strip() else None
+
+
+def _value(cell: Any, column: TextColumn) -> Any:
+    """The value of a cell in a frame; text keeps the spaces around it."""
+    value = None if cell is None else column.value_of[_key(cell)]
+    as_it_is = isinstance(cell, str) and isinstance(value, str)
+    return cell if as_it_is else value
 
 
 def _key(value: Any) -> tuple[str, str]:
@@ -169,8 +182,8 @@ def _key(value: Any) -> tuple[str, str]:
     if isinstance(value, bool):
         return "boolean", str(value).lower()
     if isinstance(value, int | float):
-        whole = float(value).is_integer() and abs(value) < 1e15
-        return "number", str(int(value)) if whole else repr(float(value))
+        whole = isinstance(value, int) or (value.is_integer() and abs(value) < 1e15)
+        return "number", str(int(value)) if whole else repr(value)
     if isinstance(value, dt.datetime):
         return "time", str(value)
     return "other", str(value)
@@ -201,7 +214,9 @@ def _column(
     if not kept:
         style = EmptyStyle()
     elif forms == {"number"}:
-        style = IntegerStyle.of(texts) or FloatStyle.of(texts)
+        style = number_style(texts)
+        if style is None:
+            notes.append(f"kept as text: {why_no_number(texts)}")
     elif forms == {"time"}:
         style = TimeStyle.of(texts)
         if style is not None and all(text.endswith(" 00:00:00") for text in texts):

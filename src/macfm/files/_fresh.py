@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,17 @@ import pandas as pd
 from macfm.files._errors import FileError, optional
 from macfm.files._formats import Format
 from macfm.files._records import quote
+from macfm.files._sheet import cell_setter, save_book, why_text
 
-__all__ = ["cell_setter", "encode_frame", "plain_values"]
+__all__ = ["encode_frame", "plain_values"]
 
 _MOST_SHEET_ROWS = 1_048_576
 
 
 def encode_frame(
     frame: pd.DataFrame, kinds: dict[str, str], form: Format, name: str
-) -> bytes:
-    """Return the bytes of a new file.
+) -> tuple[bytes, list[str]]:
+    """Return the bytes of a new file, and notes on what the format made of it.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ def encode_frame(
         Name of the file in messages.
     """
     if form.name in ("csv", "tsv"):
-        return _delimited(frame, kinds, "\t" if form.name == "tsv" else ",")
+        return _delimited(frame, kinds, "\t" if form.name == "tsv" else ","), []
     if form.name == "jsonl":
-        return _json_lines(frame, kinds)
+        return _json_lines(frame, kinds), []
     if form.name == "excel":
         return _excel(frame, kinds, name)
-    return _arrow(frame, kinds, form.name)
+    return _arrow(frame, kinds, form.name), []
 
 
 def plain_values(cells: pd.Series, kind: str) -> list:
@@ -120,7 +120,9 @@ def _arrow(frame: pd.DataFrame, kinds: dict[str, str], form: str) -> bytes:
     return sink.getvalue()
 
 
-def _excel(frame: pd.DataFrame, kinds: dict[str, str], name: str) -> bytes:
+def _excel(
+    frame: pd.DataFrame, kinds: dict[str, str], name: str
+) -> tuple[bytes, list[str]]:
     openpyxl = optional("openpyxl")
     if len(frame) >= _MOST_SHEET_ROWS:
         raise FileError(
@@ -130,39 +132,15 @@ def _excel(frame: pd.DataFrame, kinds: dict[str, str], name: str) -> bytes:
     book = openpyxl.Workbook()
     sheet = book.active
     set_cell = cell_setter(name)
-    for place, row in enumerate(_sheet_rows(frame, kinds), start=1):
-        for column, value in enumerate(row, start=1):
+    notes = []
+    for place, column in enumerate(frame.columns, start=1):
+        set_cell(sheet.cell(1, place), str(column))
+        values = plain_values(frame[column], kinds[column])
+        reason = why_text(values)
+        if reason is not None:
+            notes.append(f"column {column!r} is written as text: {reason}")
+            values = [None if value is None else str(value) for value in values]
+        for row, value in enumerate(values, start=2):
             if value is not None:
-                set_cell(sheet.cell(place, column), value)
-    sink = io.BytesIO()
-    book.save(sink)
-    return sink.getvalue()
-
-
-def _sheet_rows(frame: pd.DataFrame, kinds: dict[str, str]) -> Iterator[tuple]:
-    yield tuple(str(column) for column in frame.columns)
-    columns = [plain_values(frame[c], kinds[c]) for c in frame.columns]
-    yield from zip(*columns, strict=True)
-
-
-def cell_setter(name: str) -> Any:
-    """Return a function that puts a plain value into a cell of a sheet.
-
-    Text is never taken for a formula, and times with a zone, which Excel does not
-    have, become text.
-    """
-    illegal = optional("openpyxl.utils.exceptions").IllegalCharacterError
-
-    def set_cell(cell: Any, value: Any) -> None:
-        if getattr(value, "tzinfo", None) is not None:
-            value = value.isoformat(sep=" ")
-        try:
-            cell.value = value
-        except illegal:
-            raise FileError(
-                f"{name}: the text {value!r} holds a character that Excel cannot store"
-            ) from None
-        if isinstance(value, str):
-            cell.data_type = "s"
-
-    return set_cell
+                set_cell(sheet.cell(row, place), value)
+    return save_book(book), notes

@@ -17,9 +17,9 @@ from macfm.files._marks import Marks, spellings
 from macfm.files._styles import (
     BooleanStyle,
     EmptyStyle,
-    FloatStyle,
-    IntegerStyle,
     TextStyle,
+    number_style,
+    why_no_number,
 )
 from macfm.files._table_file import Fill, StyledFile
 
@@ -84,7 +84,7 @@ class JsonLinesFile(StyledFile):
 
     def _stack(
         self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
-    ) -> bytes:
+    ) -> tuple[bytes, list[str]]:
         out = []
         keys = [json.dumps(name, ensure_ascii=False) for name in names]
         for number, fill in fills:
@@ -97,7 +97,7 @@ class JsonLinesFile(StyledFile):
                 if not rest.startswith("}"):
                     pairs.append("")
                 out.append(line[:brace] + comma.join(pairs) + rest)
-        return self._text.encode("\n".join([*out, ""]), self.source)
+        return self._text.encode("\n".join([*out, ""]), self.source), []
 
     def _filled_lines(self, fill: Fill) -> list[str]:
         lines = list(self._lines)
@@ -257,9 +257,9 @@ def _column(
     notes: list[str] = []
     style = None
     if forms == {"number"}:
-        style = IntegerStyle.of(kept) or FloatStyle.of(
-            [raw.replace("Infinity", "inf") for raw in kept]
-        )
+        style = number_style([raw.replace("Infinity", "inf") for raw in kept])
+        if style is None:
+            notes.append(f"kept as text: {why_no_number(kept)}")
     elif forms == {"boolean"}:
         style = BooleanStyle()
     elif forms == {"string"}:

@@ -19,7 +19,9 @@ __all__ = [
     "IntegerStyle",
     "Style",
     "TextStyle",
+    "number_style",
     "text_array",
+    "why_no_number",
 ]
 
 KINDS = ("integer", "float", "boolean", "date", "datetime", "text", "empty")
@@ -111,7 +113,7 @@ class IntegerStyle(Style):
         whole = [text.removesuffix(suffix) for text in texts]
         if not all(map(_INTEGER, whole)) or any(map(_TELEPHONE, whole)):
             return None
-        if any(len(text.lstrip("+-")) > _MOST_DIGITS for text in whole):
+        if any(_n_characters(text) > _MOST_DIGITS for text in whole):
             return None
         return cls(suffix)
 
@@ -239,6 +241,44 @@ class BooleanStyle(Style):
     def render(self, values: Sequence[Any]) -> list[str]:
         """Return the column's own words."""
         return [self.true if value else self.false for value in values]
+
+
+def number_style(
+    texts: Collection[str], *, comma_first: bool = False
+) -> IntegerStyle | FloatStyle | None:
+    """Return the style of a column of numbers, None where a number would lose digits.
+
+    So it would for identifiers of more than 18 digits and for 1e999.
+    """
+    style = IntegerStyle.of(texts) or FloatStyle.of(texts, comma_first=comma_first)
+    return None if style is None or why_no_number(texts) else style
+
+
+def why_no_number(texts: Collection[str]) -> str | None:
+    """Say why texts that are written as numbers cannot be held as such, or None.
+
+    >>> why_no_number(["12345678901234567890", "7"])
+    "'12345678901234567890' has more digits than a number keeps"
+    >>> why_no_number(["12345678901234567890", "7.5"])
+    """
+    longest = max(texts, key=_n_characters, default="")
+    if _n_characters(longest) > _MOST_DIGITS and all(map(_INTEGER, texts)):
+        return f"{_shown(longest)} has more digits than a number keeps"
+    large = (t for t in texts if len(t) > 300 or "e" in t or "E" in t)
+    for text in large:
+        if _FLOAT(text) and math.isinf(float(text)) and text[-1:].isdigit():
+            return f"{_shown(text)} is larger than a number can be"
+    return None
+
+
+def _n_characters(text: str) -> int:
+    """Length of a number without its sign."""
+    return len(text.lstrip("+-"))
+
+
+def _shown(text: str) -> str:
+    """A text in a message, cut short."""
+    return repr(text if len(text) <= 40 else f"{text[:30]}...")
 
 
 def _same(case: Any, texts: Collection[str]) -> bool:

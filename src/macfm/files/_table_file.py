@@ -133,7 +133,7 @@ class TableFile(ABC):
         *,
         format: str | None = None,
         force: bool = False,
-    ) -> None:
+    ) -> list[str]:
         """Write the table with its holes filled from a completed one.
 
         Only cells that are missing in `frame` are taken from `completed`; all others
@@ -150,14 +150,19 @@ class TableFile(ABC):
             suffix tells, and standard output takes the format of the input.
         force : bool, default=False
             Whether an existing file may be replaced.
+
+        Returns
+        -------
+        list of str
+            What a person should know about how the file was written, such as a column
+            that another format can only hold as text.
         """
         path = os.fspath(path)
         form = self._target_format(path, format)
         check_target(path, force=force)
-        fill = self._fill(completed)
-        write_bytes(
-            path, compress(self._one(fill, form), form.compression), force=force
-        )
+        data, notes = self._one(self._fill(completed), form)
+        write_bytes(path, compress(data, form.compression), force=force)
+        return notes
 
     def write_draws(
         self,
@@ -169,7 +174,7 @@ class TableFile(ABC):
         include_original: bool = False,
         format: str | None = None,
         force: bool = False,
-    ) -> None:
+    ) -> list[str]:
         """Write several completed tables, stacked in one file or as a folder of files.
 
         A stacked file begins with the number of the draw, from 1, and the number of
@@ -192,6 +197,11 @@ class TableFile(ABC):
             the format of the input.
         force : bool, default=False
             Whether existing files may be replaced.
+
+        Returns
+        -------
+        list of str
+            What a person should know about how the files were written.
         """
         path = os.fspath(path)
         folder = is_folder(path, format)
@@ -201,10 +211,11 @@ class TableFile(ABC):
         first = 0 if include_original else 1
         fills = (self._fill(draw) for draw in draws)
         if folder:
-            files = self._draw_files(fills, form, include_original)
+            notes: list[str] = []
+            files = self._draw_files(fills, form, include_original, notes)
             stale = f"draw_*{form.suffix}"
             write_folder(path, files, stale=stale, force=force)
-            return
+            return list(dict.fromkeys(notes))
         check_target(path, force=force)
         for name in (imp_column, id_column):
             if name in self.frame.columns or imp_column == id_column:
@@ -214,25 +225,33 @@ class TableFile(ABC):
                 )
         every = ([{}] if include_original else []) + list(fills)
         numbered = list(enumerate(every, start=first))
+        names = (imp_column, id_column)
         stack = self._stack if self._is_native(form) else self._stack_afresh
-        data = stack(numbered, (imp_column, id_column), form)
+        data, notes = stack(numbered, names, form)
         write_bytes(path, compress(data, form.compression), force=force)
+        return notes
 
     def _draw_files(
-        self, fills: Iterable[Fill], form: Format, include_original: bool
+        self,
+        fills: Iterable[Fill],
+        form: Format,
+        include_original: bool,
+        notes: list[str],
     ) -> Iterator[tuple[str, bytes]]:
-        """Name and bytes of each file of a folder."""
+        """Name and bytes of each file of a folder; adds to `notes`."""
         every = ([{}] if include_original else []) + list(fills)
         first = 0 if include_original else 1
         width = max(2, len(str(len(every) - 1 + first)))
         for number, fill in enumerate(every, start=first):
-            data = compress(self._one(fill, form), form.compression)
-            yield f"draw_{number:0{width}d}{form.suffix}", data
+            data, more = self._one(fill, form)
+            notes += more
+            name = f"draw_{number:0{width}d}{form.suffix}"
+            yield name, compress(data, form.compression)
 
     def _stack_afresh(
         self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
-    ) -> bytes:
-        """One file of several numbered tables in a format other than the source's."""
+    ) -> tuple[bytes, list[str]]:
+        """One new file of several numbered tables, and notes on it."""
         frames = [self._typed(fill) for _, fill in fills]
         for (number, _), frame in zip(fills, frames, strict=True):
             frame.insert(0, names[1], np.arange(1, len(frame) + 1))
@@ -245,10 +264,10 @@ class TableFile(ABC):
         form = resolve_format(path, given)
         return Format(self.format.name) if form is None else form
 
-    def _one(self, fill: Fill, form: Format) -> bytes:
-        """The plain bytes of one table in a format."""
+    def _one(self, fill: Fill, form: Format) -> tuple[bytes, list[str]]:
+        """The plain bytes of one table in a format, and notes on them."""
         if self._is_native(form):
-            return self._encode(fill, form)
+            return self._encode(fill, form), []
         return encode_frame(self._typed(fill), self.kinds, form, self.source)
 
     def _fill(self, completed: pd.DataFrame) -> Fill:
@@ -289,8 +308,8 @@ class TableFile(ABC):
     @abstractmethod
     def _stack(
         self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
-    ) -> bytes:
-        """Return the bytes of one file of several numbered tables."""
+    ) -> tuple[bytes, list[str]]:
+        """Return the bytes of one file of several numbered tables, and notes on it."""
 
     @abstractmethod
     def _typed(self, fill: Fill) -> pd.DataFrame:
