@@ -220,6 +220,28 @@ def test_a_link_stays_a_link_and_a_device_is_written_to(tmp_path, table):
     table.write(complete(table), os.devnull, format="csv")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full device")
+def test_a_full_device_is_named(table):
+    message = r"^/dev/full: cannot be written \(No space left on device\)$"
+    with pytest.raises(FileError, match=message):
+        table.write(complete(table), "/dev/full", format="csv")
+
+
+def test_a_closed_standard_output_is_said(table, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(FileError, match=r"^standard output: cannot be written \(it is"):
+        table.write(complete(table), "-")
+
+
+def test_the_current_folder_is_not_replaced(tmp_path, table, monkeypatch):
+    (tmp_path / "d").mkdir()
+    monkeypatch.chdir(tmp_path / "d")
+    for folder in (".", "./", tmp_path):
+        with pytest.raises(FileError, match="is the current folder, which cannot be"):
+            table.write_draws([table.frame], folder, force=True)
+    assert sorted(os.listdir(tmp_path)) == ["d", "t.csv"]
+
+
 def test_places_that_cannot_be_written_to(tmp_path, table, monkeypatch):
     with pytest.raises(FileError, match="there is no folder"):
         check_target(tmp_path / "no" / "t.csv")

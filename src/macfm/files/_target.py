@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
-import secrets
-import shutil
 import stat
 import sys
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
+from macfm._replace import replace_file, replace_folder, restore_folder
 from macfm.files._errors import FileError
 
 __all__ = [
@@ -108,36 +108,25 @@ def check_target(
 
 
 def write_bytes(path: str, data: bytes, *, force: bool) -> None:
-    """Write beside and rename, so that a file is there whole or not at all.
+    """Write a file that is there whole or not at all.
 
     A reader that closed the pipe early, as ``head`` does, is no error.
     """
     check_target(path, force=force)
-    if path == "-":
-        _write_stdout(data)
-        return
-    if _is_device(path):
-        with open(path, "wb") as device:
-            device.write(data)
-        return
-    path = os.path.realpath(path)  # a link stays a link
-    parent, name = os.path.split(path)
-    beside = os.path.join(parent, f".{name[:80]}.{secrets.token_hex(4)}.tmp")
     try:
-        try:
-            with open(beside, "xb") as file:
-                if os.path.exists(path):
-                    shutil.copymode(path, beside)
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            check_target(path, force=force)
-            os.replace(beside, path)
-        except BaseException:
-            _remove(beside)
-            raise
+        if path == "-":
+            _write_stdout(data)
+        elif _is_device(path):
+            with open(path, "wb") as device:
+                device.write(data)
+        else:
+            replace_file(path, data, overwrite=force)
+    except FileExistsError:
+        check_target(path, force=force)
+        raise
     except OSError as error:
-        raise FileError(f"{path}: cannot be written ({error.strerror})") from None
+        name = "standard output" if path == "-" else path
+        raise FileError(f"{name}: cannot be written ({error.strerror})") from None
 
 
 def write_folder(
@@ -152,32 +141,14 @@ def write_folder(
     files : iterable of (name, bytes)
         What to write; may be made one at a time.
     stale : str
-        Pattern of the files that an earlier run left; with `force` they go.
+        Pattern of the files that an earlier run left; with `force` they go, and all
+        else in the folder stays.
     force : bool
-        Whether an existing folder may be written into.
+        Whether an existing folder may be replaced.
     """
     _check_folder(folder, force=force)
-    target = Path(os.path.realpath(folder))
-    beside = target.parent / f".{target.name[:80]}.{secrets.token_hex(4)}.tmp"
     try:
-        try:
-            beside.mkdir()
-            names = []
-            for name, data in files:
-                (beside / name).write_bytes(data)
-                names.append(name)
-            if target.is_dir():
-                for old in target.glob(stale):
-                    if old.is_file():
-                        old.unlink()
-                for name in names:
-                    os.replace(beside / name, target / name)
-                beside.rmdir()
-            else:
-                os.replace(beside, target)
-        except BaseException:
-            shutil.rmtree(beside, ignore_errors=True)
-            raise
+        replace_folder(folder, files, stale=lambda name: fnmatchcase(name, stale))
     except OSError as error:
         raise FileError(f"{folder}: cannot be written ({error.strerror})") from None
 
@@ -185,6 +156,7 @@ def write_folder(
 def _check_folder(folder: str, *, force: bool) -> None:
     """Refuse a folder that cannot take files, or holds some already."""
     target = Path(os.path.realpath(folder))
+    restore_folder(target)
     if target.exists() and not target.is_dir():
         raise FileError(f"{folder}: is a file, not a folder")
     if target.is_dir() and any(target.iterdir()) and not force:
@@ -194,11 +166,21 @@ def _check_folder(folder: str, *, force: bool) -> None:
         )
     if not target.parent.is_dir():
         raise FileError(f"{folder}: there is no folder {target.parent}")
-    if not os.access(target if target.is_dir() else target.parent, os.W_OK):
+    if target.is_dir() and (
+        os.path.ismount(target) or Path(os.path.realpath(".")).is_relative_to(target)
+    ):
+        what = "a mounted" if os.path.ismount(target) else "the current"
+        raise FileError(
+            f"{folder}: is {what} folder, which cannot be replaced as a whole; name a "
+            "folder inside it"
+        )
+    if not os.access(target.parent, os.W_OK):
         raise FileError(f"{folder}: cannot be written (Permission denied)")
 
 
 def _write_stdout(data: bytes) -> None:
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "it is closed")
     try:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
@@ -216,8 +198,3 @@ def _is_device(path: str) -> bool:
     except OSError:
         return False
     return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
-
-
-def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(path)
