@@ -74,6 +74,7 @@ def impute(data: str, **options: Any) -> None:
         force=options["force"],
         draws=n_draws is not None,
         to=options["to"],
+        reads={"DATA": data},
         output=output,
         model=options["model"],
         report=options["report"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -90,8 +91,8 @@ def fit(imputer: MACFMImputer, source: Source, voice: Voice) -> Fitted:
             imputer.fit(source.frame)
     except (ValueError, TypeError) as error:
         # A parameter out of range was typed wrongly; the table is not at fault.
-        about = str(error).split(" ", 1)[0]
-        wrong = about in imputer.get_params(deep=False) or about.startswith("device=")
+        about = re.split("[ =]", str(error), maxsplit=1)[0]
+        wrong = about in imputer.get_params(deep=False)
         said = str(error) if wrong else f"{source.file.source}: {error}"
         raise Failure(said, USAGE if wrong else 1) from error
     return Fitted(imputer, time.perf_counter() - began)

@@ -60,7 +60,11 @@ def report(data: str, **options: Any) -> None:
       macfm report patients.csv --model patients.macfm --no-compare
     """
     voice = Voice(quiet=options["quiet"], verbose=options["verbose"])
-    check_targets(force=options["force"], report=options["output"])
+    check_targets(
+        force=options["force"],
+        reads={"DATA": data, "--model": options["model"]},
+        report=options["output"],
+    )
     if options["model"]:
         imputer = _model.load(options["model"], options)
         source = read_source(data, options, kinds=_model.text_kinds(imputer))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 import sys
@@ -73,7 +74,7 @@ def check_target(
     Parameters
     ----------
     path : str or path
-        Where a file is to be written; "-" is always possible.
+        Where a file is to be written; "-" is standard output.
     draws : bool, default=False
         Whether several tables are to be written, as by `TableFile.write_draws`, which
         may make a folder.
@@ -85,11 +86,15 @@ def check_target(
     Raises
     ------
     FileError
-        If the file exists and `force` is False, if `path` is a folder, or if the
-        folder it is to stand in is missing or may not be written to.
+        If the file exists and `force` is False, if `path` is a folder, if the folder
+        it is to stand in is missing or may not be written to, or if standard output is
+        closed.
     """
     path = os.fspath(path)
-    if path == "-" or _is_device(path):
+    if path == "-":
+        _check_stdout()
+        return
+    if _is_device(path):
         return
     if draws and is_folder(path, format):
         _check_folder(path, force=force)
@@ -125,8 +130,7 @@ def write_bytes(path: str, data: bytes, *, force: bool) -> None:
         check_target(path, force=force)
         raise
     except OSError as error:
-        name = "standard output" if path == "-" else path
-        raise FileError(f"{name}: cannot be written ({error.strerror})") from None
+        raise FileError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 def write_folder(
@@ -178,17 +182,34 @@ def _check_folder(folder: str, *, force: bool) -> None:
         raise FileError(f"{folder}: cannot be written (Permission denied)")
 
 
+def _check_stdout() -> None:
+    """Refuse a standard output that is closed or full."""
+    try:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        os.write(sys.stdout.fileno(), b"")
+    except io.UnsupportedOperation:  # a stream in memory
+        return
+    except OSError as error:
+        raise _stdout_failed(error) from None
+
+
 def _write_stdout(data: bytes) -> None:
-    if sys.stdout is None:
-        raise OSError(errno.EBADF, "it is closed")
     try:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # What is still buffered would fail again when Python closes down.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+        if not isinstance(error, BrokenPipeError):
+            raise _stdout_failed(error) from None
+
+
+def _stdout_failed(error: OSError) -> FileError:
+    reason = "it is closed" if error.errno == errno.EBADF else error.strerror
+    return FileError(f"standard output: cannot be written ({reason})")
 
 
 def _is_device(path: str) -> bool:
