@@ -2,6 +2,8 @@
 
 import datetime as dt
 import re
+import warnings
+import zipfile
 
 import pytest
 
@@ -205,3 +207,54 @@ def test_text_that_excel_cannot_hold(tmp_path, text, message):
     ):
         table.write(table.frame, tmp_path / "b.xlsx")
     assert not (tmp_path / "b.xlsx").exists()
+
+
+@pytest.mark.parametrize("cells", ["A1:B1", "A2:A3", "B3:C4"])
+def test_merged_cells_are_refused(tmp_path, cells):
+    book = openpyxl.Workbook()
+    for row in [("a", "b", "c"), (1, 2, 3), (4, None, 6), (7, 8, 9)]:
+        book.active.append(row)
+    book.active.merge_cells(cells)
+    book.save(tmp_path / "m.xlsx")
+    message = f"m.xlsx, sheet 'Sheet': cells {cells} are merged, so only the first has"
+    with pytest.raises(FileError, match=re.escape(message)):
+        read_table(tmp_path / "m.xlsx")
+
+
+def test_merged_cells_beside_the_table_stay(tmp_path):
+    book = openpyxl.Workbook()
+    for row in [("a", "b"), (1, 2), (None, 4)]:
+        book.active.append(row)
+    book.active.merge_cells("D1:E2")
+    book.save(tmp_path / "m.xlsx")
+    table = read_table(tmp_path / "m.xlsx")
+    table.write(table.frame.fillna({"a": 3}), tmp_path / "o.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "o.xlsx").active
+    assert [merged.coord for merged in sheet.merged_cells.ranges] == ["D1:E2"]
+    assert sheet["A3"].value == 3
+
+
+def parts(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.mark.parametrize("damage", [b"<a>\xff&</b>", b"<a/>", b"", None, "half"])
+def test_a_damaged_part_is_read_or_named(path, tmp_path, damage):
+    whole = parts(path)
+    said = []
+    for part in whole:
+        half = whole[part][: len(whole[part]) // 2]
+        spoilt = whole | {part: half if damage == "half" else damage}
+        with zipfile.ZipFile(tmp_path / "d.xlsx", "w") as archive:
+            for name, content in spoilt.items():
+                if content is not None:
+                    archive.writestr(name, content)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of openpyxl, no styles
+                read_table(tmp_path / "d.xlsx")
+        except FileError as error:
+            said.append(str(error))
+    assert said
+    assert all(text.startswith(f"{tmp_path / 'd.xlsx'}: ") for text in said)

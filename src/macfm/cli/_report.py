@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from macfm.cli import _model
-from macfm.cli._manners import Polite, Voice
+from macfm.cli._manners import Failure, Polite, Voice
 from macfm.cli._options import (
     data_argument,
     force_option,
@@ -97,15 +97,20 @@ def write(
 
     if not options.get("no_compare"):
         voice.say("comparing with other methods on hidden cells, for the report")
-    write_report(
-        imputer,
-        source.labelled(frame),
-        path,
-        completed=None if completed is None else source.labelled(completed),
-        draws=None if draws is None else [source.labelled(one) for one in draws],
-        comparison=None if options.get("no_compare") else "quick",
-        title=options.get("title"),
-        name=os.path.basename(source.file.source),
-        seed=options["seed"],
-    )
+    try:
+        write_report(
+            imputer,
+            source.labelled(frame),
+            path,
+            completed=None if completed is None else source.labelled(completed),
+            draws=None if draws is None else [source.labelled(one) for one in draws],
+            comparison=None if options.get("no_compare") else "quick",
+            title=options.get("title"),
+            name=os.path.basename(source.file.source),
+            seed=options["seed"],
+        )
+    except (ValueError, OverflowError) as error:
+        raise Failure(
+            f"{source.file.source}: the report {path} could not be made ({error})"
+        ) from error
     voice.say(f"{path} written: open it in a browser")

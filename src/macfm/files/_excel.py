@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-import zipfile
 from collections import Counter
 from typing import Any
 
@@ -94,16 +93,11 @@ def read_excel(
     data: bytes, source: str, form: Format, *, sheet: str | None, marks: Marks
 ) -> ExcelFile:
     """Read a sheet whose first row names the columns."""
-    openpyxl = optional("openpyxl")
-    bad_file = optional("openpyxl.utils.exceptions").InvalidFileException
-    try:
-        book = openpyxl.load_workbook(io.BytesIO(data))
-    except (bad_file, zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-        raise FileError(
-            f"{source}: is damaged or not an Excel file ({str(error).rstrip('.')})"
-        ) from None
+    book = _load(data, source)
     names = [page.title for page in book.worksheets]
-    if not names or (sheet is not None and sheet not in names):
+    if not names:
+        raise FileError(f"{source}: has no sheet of cells; put the table on one")
+    if sheet is not None and sheet not in names:
         raise FileError(f"{source}: has no sheet {sheet!r}; it has {', '.join(names)}")
     sheet = sheet or names[0]
     rows = [list(row) for row in book[sheet].iter_rows()]
@@ -115,6 +109,7 @@ def read_excel(
     if not grid:
         raise FileError(f"{source}: sheet {sheet!r} is empty")
     width = max(i + 1 for row in grid for i, v in enumerate(row) if v is not None)
+    _check_merged(book[sheet], len(grid), width, source)
     header = _header([str(v or "").strip() for v in grid[0][:width]], source, sheet)
     if len(grid) == 1:
         raise FileError(f"{source}: sheet {sheet!r} has a header but no rows")
@@ -130,6 +125,33 @@ def read_excel(
     return ExcelFile(
         source, form, frame, data=data, sheet=sheet, columns=columns, notes=notes
     )
+
+
+def _load(data: bytes, source: str, **options: Any) -> Any:
+    """Open a workbook."""
+    openpyxl = optional("openpyxl")
+    try:
+        return openpyxl.load_workbook(io.BytesIO(data), **options)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Any part may be damaged, and what its reader runs into has no common name.
+        said = str(error).strip() or type(error).__name__
+        reason = said.splitlines()[0].rstrip(".:")
+        raise FileError(
+            f"{source}: is damaged or not an Excel file ({reason}); open it in Excel, "
+            "have it repaired and save it again"
+        ) from None
+
+
+def _check_merged(sheet: Any, n_rows: int, n_columns: int, source: str) -> None:
+    """Refuse merged cells in the table, of which all but the first have no value."""
+    for merged in sheet.merged_cells.ranges:
+        if merged.min_row <= n_rows and merged.min_col <= n_columns:
+            raise FileError(
+                f"{source}, sheet {sheet.title!r}: cells {merged.coord} are merged, so "
+                "only the first has a value; unmerge them in Excel and fill each one"
+            )
 
 
 def _header(names: list[str], source: str, sheet: str) -> list[str]:
@@ -149,7 +171,7 @@ def _header(names: list[str], source: str, sheet: str) -> list[str]:
 
 def _with_results(data: bytes, sheet: str, rows: list, source: str) -> list:
     """The same cells with the results of formulas that the file stores."""
-    book = optional("openpyxl").load_workbook(io.BytesIO(data), data_only=True)
+    book = _load(data, source, data_only=True)
     results = [list(row) for row in book[sheet].iter_rows()]
     for row, shown in zip(rows, results, strict=True):
         for cell, result in zip(row, shown, strict=True):

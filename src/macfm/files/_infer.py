@@ -19,7 +19,7 @@ from macfm.files._styles import (
     number_style,
     why_no_number,
 )
-from macfm.files._times import TimeStyle
+from macfm.files._times import TimeStyle, has_odd_zone
 
 __all__ = ["TextColumn", "check_kinds", "infer"]
 
@@ -171,8 +171,11 @@ def _notes(
     n_numbers = sum(counts[text] for text in numbers)
     n_others = sum(counts[text] for text in others)
     lossy = None if others else why_no_number(clear)
+    odd = next((text for text in clear if has_odd_zone(text)), None)
     if lossy:
         notes.append(f"kept as text: {lossy}")
+    elif odd is not None:
+        notes.append(f"kept as text: {odd!r} has a time zone that does not exist")
     elif others and all(_is_grouped(text) or text in numbers for text in clear):
         notes.append(
             f"kept as text: {others[0]!r} may have thousands separators; take them out "

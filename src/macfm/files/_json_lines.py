@@ -26,7 +26,9 @@ from macfm.files._table_file import Fill, StyledFile
 __all__ = ["JsonLinesFile", "read_json_lines"]
 
 _space = re.compile(r"[ \t\r]*").match
-_value = json.JSONDecoder().raw_decode
+# Numbers are read from their text, whatever their length.
+_value = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
+_surrogate = re.compile("[\ud800-\udfff]").search
 
 Spans = dict[str, tuple[int, int]]
 
@@ -216,13 +218,21 @@ def _spans(line: str, number: int, source: str) -> Spans:
             if not line.startswith(":", colon):
                 raise wrong(colon, "a colon is needed after a key")
             start = _space(line, colon + 1).end()
-            _, end = _value(line, start)
+            value, end = _value(line, start)
         except json.JSONDecodeError as error:
             raise wrong(error.pos, f"not JSON ({error.msg})") from None
         except RecursionError:
             raise wrong(start, "the value is nested too deeply") from None
         if key in spans:
             raise wrong(at, f"key {key!r} occurs twice")
+        for place, text in ((at, key), (start, value)):
+            if isinstance(text, str) and (half := _surrogate(text)):
+                raise wrong(
+                    place,
+                    f"the {'key' if place == at else f'value of {key!r}'} holds half a "
+                    f"character, \\u{ord(half[0]):04x} (a lone surrogate); replace it, "
+                    "for instance with \\ufffd",
+                )
         spans[key] = (start, end)
         at = _space(line, end).end()
         more = line.startswith(",", at)
