@@ -143,6 +143,46 @@ def test_a_stack_for_excel_tells_what_became_text(tmp_path):
     assert table.write_draws(draws, tmp_path / "d.csv") == []
 
 
+BOUNDED = [
+    # observed cells, a filled value, bounds, how it is written
+    (["0.1", "0.2"], 0.0752, (0.06, 0.08), "0.08"),
+    (["0.1", "0.2"], 0.0752, (0.06, 0.079), "0.075"),
+    (["0.1", "0.2"], 0.0752, (None, None), "0.1"),
+    (["0.1", "0.2"], 0.0752, "observed", "0.1"),
+    (["0.1", "0.2"], 0.26, (None, 0.27), "0.26"),
+    (["0.1", "0.2"], 0.26, (0.0, 0.3), "0.3"),
+    (["1.0", "2.5"], -0.04, (-0.04, None), "0.0"),
+    (["1e3", "2e3"], 1499.0, (None, 1499.5), "1e+03"),
+    (["1e3", "2e3"], 1600.0, (None, 1700), "1.6e+03"),
+    (["0.1", "0.2"], 0.1 + 0.2, (0.1 + 0.2, 0.1 + 0.2), "0.30000000000000004"),
+    (["0.1", "0.2"], 0.0752, (1.0, 2.0), "0.1"),  # was outside before
+]
+
+
+@pytest.mark.parametrize(("seen", "value", "bounds", "text"), BOUNDED)
+@pytest.mark.parametrize("end", ["csv", "jsonl"])
+def test_rounding_keeps_to_the_bounds(tmp_path, seen, value, bounds, text, end):
+    rows = "".join(f"a,{cell}\n" for cell in [*seen, ""])
+    (tmp_path / "b.csv").write_text(f"k,x\n{rows}")
+    table = read_table(tmp_path / "b.csv")
+    full = table.frame.fillna({"x": value})
+    table.write(full, tmp_path / f"o.{end}", bounds={"x": bounds, "k": (0, 1)})
+    other = read_table(tmp_path / f"o.{end}")
+    assert other.frame["x"].tolist()[-1] == float(text)
+    if end == "csv":
+        assert (tmp_path / "o.csv").read_text().endswith(f"a,{text}\n")
+    table.write_draws([full], tmp_path / f"d.{end}", bounds={"x": bounds})
+    assert read_table(tmp_path / f"d.{end}").frame["x"].tolist()[-1] == float(text)
+
+
+def test_rounding_keeps_to_the_bounds_in_json_lines(tmp_path):
+    (tmp_path / "b.jsonl").write_text('{"x": 0.1}\n{"x": null}\n')
+    table = read_table(tmp_path / "b.jsonl")
+    full = table.frame.fillna(0.0752)
+    table.write(full, tmp_path / "o.jsonl", bounds={"x": (0.06, 0.08)})
+    assert (tmp_path / "o.jsonl").read_text() == '{"x": 0.1}\n{"x": 0.08}\n'
+
+
 def test_stacked_draws(tmp_path, table):
     draws = [table.frame.fillna({"x": x}) for x in (1.0, 2.0)]
     table.write_draws(draws, tmp_path / "d.csv", include_original=True)

@@ -122,6 +122,7 @@ def write_filled(
     """Fill the table and write it; return the ``completed`` one or the ``draws``."""
     output, n_draws = options["output"], options["draws"]
     how = {"format": options["to"], "force": options["force"]}
+    how["bounds"] = _model.number_bounds(imputer)
     if n_draws is None:
         completed = _model.complete(imputer, source, frame, options["method"])
         say_notes(source.file.write(completed, output, **how), voice)

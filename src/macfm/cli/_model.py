@@ -118,6 +118,15 @@ def text_kinds(imputer: MACFMImputer) -> dict[str, str]:
     }
 
 
+def number_bounds(imputer: MACFMImputer) -> dict[str, Any]:
+    """What the numbers that fill a column lie within, also when they are written."""
+    return {
+        column.name: column.bounds
+        for column in imputer.schema_.columns
+        if column.bounds is not None and column.family == "float"
+    }
+
+
 def align(imputer: MACFMImputer, source: Source, model: str) -> pd.DataFrame:
     """Return the table with the columns of a model in its order, or say what differs.
 

@@ -121,7 +121,8 @@ class DelimitedFile(StyledFile):
     def _fill_texts(self, fill: Fill) -> Iterable[tuple[str, Filled]]:
         """What fills each column as text in the column's style."""
         for name, filled in fill.items():
-            yield name, replace(filled, values=self._styles[name].render(filled.values))
+            texts = self._styles[name].render(filled.values, filled.bounds)
+            yield name, replace(filled, values=texts)
 
     def _filled_fields(self, fill: Fill, delimiter: str) -> list[list[str]]:
         """Raw fields of all records; those of `self` are shared and not altered."""

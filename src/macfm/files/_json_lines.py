@@ -21,7 +21,7 @@ from macfm.files._styles import (
     number_style,
     why_no_number,
 )
-from macfm.files._table_file import Fill, StyledFile
+from macfm.files._table_file import Fill, Filled, StyledFile
 
 __all__ = ["JsonLinesFile", "read_json_lines"]
 
@@ -107,7 +107,7 @@ class JsonLinesFile(StyledFile):
         pieces: dict[int, list[tuple[str, str]]] = {}
         for name, filled in fill.items():
             for row, token in zip(
-                filled.rows.tolist(), self._render(name, filled.values), strict=True
+                filled.rows.tolist(), self._render(name, filled), strict=True
             ):
                 pieces.setdefault(row, []).append((name, token))
         for row, put in pieces.items():
@@ -129,16 +129,16 @@ class JsonLinesFile(StyledFile):
             lines[self._data[row]] = line
         return lines
 
-    def _render(self, name: str, values: list) -> list[str]:
-        """Values as JSON."""
+    def _render(self, name: str, filled: Filled) -> list[str]:
+        """What fills a column as JSON."""
         style, tokens = self._styles[name], self._tokens.get(name, {})
         if style.kind in ("integer", "float", "boolean"):
-            return style.render(values)
+            return style.render(filled.values, filled.bounds)
         if style.kind == "empty":
-            return [json.dumps(value, ensure_ascii=False) for value in values]
+            return [json.dumps(value, ensure_ascii=False) for value in filled.values]
         return [
             tokens.get(text) or json.dumps(text, ensure_ascii=False)
-            for text in style.render(values)
+            for text in style.render(filled.values)
         ]
 
 

@@ -16,7 +16,7 @@ from macfm.files._errors import FileError
 from macfm.files._formats import Format, resolve_format
 from macfm.files._fresh import encode_frame
 from macfm.files._infer import TextColumn
-from macfm.files._styles import Style
+from macfm.files._styles import OPEN, Bounds, Style
 from macfm.files._target import check_target, is_folder, write_bytes, write_folder
 
 __all__ = ["Fill", "Filled", "StyledFile", "TableFile", "fill_frame"]
@@ -32,10 +32,13 @@ class Filled:
         Numbers of the rows, from 0.
     values : list of length n_filled
         Their values.
+    bounds : (low, high)
+        What numbers were to lie within; rounding does not take them out of it.
     """
 
     rows: np.ndarray
     values: list
+    bounds: Bounds = OPEN
 
 
 Fill = dict[str, Filled]
@@ -51,7 +54,7 @@ def fill_frame(
         if style.kind == "empty":
             continue
         values = frame[name].copy()
-        texts = style.render(filled.values)
+        texts = style.render(filled.values, filled.bounds)
         values.iloc[filled.rows] = style.array(style.values(texts))
         frame[name] = values
     return frame
@@ -131,6 +134,7 @@ class TableFile(ABC):
         completed: pd.DataFrame,
         path: str | os.PathLike[str],
         *,
+        bounds: Mapping[str, Any] | str | None = None,
         format: str | None = None,
         force: bool = False,
     ) -> list[str]:
@@ -145,6 +149,10 @@ class TableFile(ABC):
             A table of the same columns and number of rows.
         path : str or path
             Where to write; "-" is standard output.
+        bounds : mapping of column to (low, high), optional
+            What filled numbers lie within, None for an open side, as given to the
+            imputer. A number that would leave it when it is rounded to the decimals of
+            its column gets more of them.
         format : str, optional
             Name of the format, such as ``"csv"`` or ``"csv.gz"``; by default the
             suffix tells, and standard output takes the format of the input.
@@ -160,7 +168,7 @@ class TableFile(ABC):
         path = os.fspath(path)
         form = self._target_format(path, format)
         check_target(path, force=force)
-        data, notes = self._one(self._fill(completed), form)
+        data, notes = self._one(self._fill(completed, bounds), form)
         write_bytes(path, compress(data, form.compression), force=force)
         return notes
 
@@ -172,6 +180,7 @@ class TableFile(ABC):
         imp_column: str = ".imp",
         id_column: str = ".id",
         include_original: bool = False,
+        bounds: Mapping[str, Any] | str | None = None,
         format: str | None = None,
         force: bool = False,
     ) -> list[str]:
@@ -192,6 +201,8 @@ class TableFile(ABC):
             Names of the two columns of a stacked file.
         include_original : bool, default=False
             Whether the table with its holes comes first, as number 0.
+        bounds : mapping of column to (low, high), optional
+            As in `write`.
         format : str, optional
             Name of the format; by default a file's suffix tells, and a folder takes
             the format of the input.
@@ -209,7 +220,7 @@ class TableFile(ABC):
         if folder and format is None:
             form = self.format
         first = 0 if include_original else 1
-        fills = (self._fill(draw) for draw in draws)
+        fills = (self._fill(draw, bounds) for draw in draws)
         if folder:
             notes: list[str] = []
             files = self._draw_files(fills, form, include_original, notes)
@@ -270,7 +281,9 @@ class TableFile(ABC):
             return self._encode(fill, form), []
         return encode_frame(self._typed(fill), self.kinds, form, self.source)
 
-    def _fill(self, completed: pd.DataFrame) -> Fill:
+    def _fill(
+        self, completed: pd.DataFrame, bounds: Mapping[str, Any] | str | None
+    ) -> Fill:
         """Take from a completed table what is missing in the file."""
         if list(completed.columns) != list(self.frame.columns):
             raise FileError(
@@ -290,8 +303,17 @@ class TableFile(ABC):
             cells = completed.iloc[:, place]
             rows = np.flatnonzero(missing & cells.notna().to_numpy())
             if len(rows):
-                fill[column] = Filled(rows, cells.iloc[rows].tolist())
+                limits = self._limits(column, bounds)
+                fill[column] = Filled(rows, cells.iloc[rows].tolist(), limits)
         return fill
+
+    def _limits(self, column: str, bounds: Mapping[str, Any] | str | None) -> Bounds:
+        """What the numbers of a column lie within; others are not rounded out of it."""
+        if self.kinds[column] != "float" or not isinstance(bounds, Mapping):
+            return OPEN
+        limits = bounds.get(column, OPEN)
+        # What was observed has no more decimals than the column, which rounding keeps.
+        return OPEN if isinstance(limits, str) else limits
 
     def _facts(self) -> dict[str, Any]:
         """What else `describe` tells about the file."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm.files._styles import Style
+from macfm.files._styles import OPEN, Bounds, Style
 
 __all__ = ["TimeStyle", "has_odd_zone"]
 
@@ -147,7 +147,7 @@ class TimeStyle(Style):
             return stamps.array
         return stamps.dt.tz_localize("UTC").dt.tz_convert(self._tz()).array
 
-    def render(self, values: Sequence[Any]) -> list[str]:
+    def render(self, values: Sequence[Any], bounds: Bounds = OPEN) -> list[str]:
         """Return times as text, rounded to what the column shows."""
         return [self._text(pd.Timestamp(value)) for value in values]
 
