@@ -110,7 +110,8 @@ def write(
             seed=options["seed"],
         )
     except (ValueError, OverflowError) as error:
+        said = " ".join(str(error).split())
         raise Failure(
-            f"{source.file.source}: the report {path} could not be made ({error})"
+            f"{source.file.source}: the report {path} could not be made ({said})"
         ) from error
     voice.say(f"{path} written: open it in a browser")
