@@ -20,9 +20,10 @@ ALLOWED = {
     "flow": (set(), {"numpy", "scipy", "torch"}),
     "_settings": ({"flow"}, {"numpy"}),
     "_warn": (set(), set()),
+    "_replace": (set(), set()),
     "_progress": ({"flow"}, {"rich"}),
     "_engine": ({"flow", "_settings", "_progress"}, {"numpy", "torch"}),
-    "_model_file": ({"table"}, {"numpy", "safetensors"}),
+    "_model_file": ({"table", "_replace"}, {"numpy", "safetensors"}),
     "_saved": (
         {"macfm", "table", "flow", "_settings", "_engine", "_model_file", "_warn"},
         {"numpy", "pandas", "sklearn", "torch"},
@@ -45,11 +46,11 @@ ALLOWED = {
             *("miceforest", "hyperimpute", "gcimpute"),
         },
     ),
-    "files": (set(), {"numpy", "pandas", "pyarrow", "openpyxl", "zstandard"}),
+    "files": ({"_replace"}, {"numpy", "pandas", "pyarrow", "openpyxl", "zstandard"}),
     "profile": ({"table"}, {"numpy", "pandas", "scipy"}),
     "plot": ({"table", "profile"}, {"numpy", "pandas", "matplotlib"}),
     "report": (
-        {"macfm", "bench", "table", "profile", "plot"},
+        {"macfm", "bench", "table", "profile", "plot", "_replace"},
         {"numpy", "pandas", "sklearn", "matplotlib", "jinja2", "markupsafe"},
     ),
     "cli": (

@@ -25,8 +25,10 @@ WRONG = [
         1,
         "exists already; use --force to replace",
     ),
-    (f"{IMPUTE} --model patients.csv", 1, "patients.csv: exists already; use --force"),
-    (f"{IMPUTE} --report patients.csv", 1, "patients.csv: exists already; use --force"),
+    (f"{IMPUTE} --model m.macfm", 1, "m.macfm: exists already; use --force"),
+    (f"{IMPUTE} --report m.macfm", 1, "m.macfm: exists already; use --force"),
+    (f"{IMPUTE} --model patients.csv", 2, "patients.csv: is the same file as DATA"),
+    (f"{IMPUTE} --report ./patients.csv", 2, "is the same file as DATA patients.csv"),
     ("impute patients.csv -o no/out.csv", 1, "no/out.csv: there is no folder no"),
     (f"{IMPUTE} --model no/m.macfm", 1, "no/m.macfm: there is no folder no"),
     ("impute patients.csv -o sub", 1, "sub: is a folder, not a file"),
@@ -35,6 +37,8 @@ WRONG = [
     (f"{IMPUTE} --to doc", 2, "'--to': 'doc' is not a format; use one of csv, tsv"),
     (f"{IMPUTE} --from csv.lz", 2, "'--from': 'csv.lz' is not a format"),
     (f"{IMPUTE} --model out.csv", 2, "--output and --model cannot both be written to"),
+    (f"{IMPUTE} --model ./out.csv", 2, "--output and --model cannot both be written"),
+    (f"{IMPUTE} --model sub/../out.csv", 2, "--output and --model cannot both be"),
     ("impute patients.csv -o - --model -", 2, "--model must be a file, not standard"),
     (f"{IMPUTE} --draws 3 --method mean", 2, "--draws gives plausible values, not a"),
     (f"{IMPUTE} --draws 0", 2, "'--draws': 0 is not in the range x>=1"),
@@ -67,6 +71,7 @@ WRONG = [
     (f"{IMPUTE} --set max_step=1", 2, "there is no parameter 'max_step'; did you mean"),
     (f"{IMPUTE} --set add_indicator=1", 2, "there is no parameter 'add_indicator'"),
     (f"{IMPUTE} --set max_steps=0", 2, "max_steps must be an integer of at least 1"),
+    (f"{IMPUTE} --set schedule=cosine", 2, "Error: method='mean' reads the velocity"),
     (
         f"{IMPUTE} --na-values a --na-values age=b",
         2,
@@ -80,17 +85,23 @@ WRONG = [
     ("inspect patients.csv --ignore x", 2, "--ignore: there is no column 'x'"),
     ("inspect patients.csv --ordinal stage=I<II", 1, "holds 'III', which is not among"),
     ("fit patients.csv", 2, "Missing option '--model'"),
-    ("fit patients.csv --model patients.csv", 1, "exists already; use --force"),
+    ("fit patients.csv --model m.macfm", 1, "exists already; use --force"),
+    ("fit patients.csv --model link.csv --force", 2, "is the same file as DATA"),
     ("transform patients.csv -o x.csv", 2, "Missing option '--model'"),
     ("transform patients.csv --model m.macfm", 2, "Missing option '-o' / '--output'"),
     ("transform patients.csv --model no.macfm -o x.csv", 1, "no.macfm: no such file"),
     ("transform patients.csv --model patients.csv -o x.csv", 1, "is not a macfm model"),
+    ("transform p --model m.macfm -o ./m.macfm --force", 2, "the same file as --model"),
+    ("transform p --model m.macfm -o link.macfm --force", 2, "would be lost; give"),
+    ("transform p --model ./m.macfm -o hard.macfm --force", 2, "would be lost; give"),
     ("transform p --model m -o x --draws 1 --method mean", 2, "leave out --method"),
     ("info no.macfm", 1, "no.macfm: no such file"),
     ("info sub", 1, "sub"),
     ("info patients.csv", 1, "one that macfm fit or macfm impute --model wrote"),
     ("info cut.macfm", 1, "cut.macfm"),
-    ("report patients.csv -o patients.csv", 1, "exists already; use --force"),
+    ("report patients.csv -o m.macfm", 1, "exists already; use --force"),
+    ("report patients.csv -o patients.csv --force", 2, "is the same file as DATA"),
+    ("report p.csv --model m.macfm -o link.macfm", 2, "is the same file as --model"),
     ("report patients.csv --model no.macfm", 1, "no.macfm: no such file"),
     ("compare patients.csv --methods mean,magic", 2, "there is no method 'magic'"),
     ("compare patients.csv --share 2", 2, "'--share': 2.0 is not in the range"),
@@ -116,6 +127,9 @@ def faulty(folder):
     (folder / "zipped.csv").write_bytes(gzip.compress(b"a,b\n1,2\n"))
     whole = Path(__file__).parents[1] / "data" / "model-v1.macfm"
     shutil.copy(whole, folder / "m.macfm")
+    (folder / "link.macfm").symlink_to("m.macfm")
+    (folder / "hard.macfm").hardlink_to(folder / "m.macfm")
+    (folder / "link.csv").symlink_to(folder / "patients.csv")
     (folder / "cut.macfm").write_bytes(whole.read_bytes()[:-100])
     return folder
 

@@ -216,3 +216,24 @@ def test_repeated_identifiers_are_noted(folder, done, quick):
     (folder / "twice.csv").write_text("id,a,b\n1,2,3\n1,,4\n2,5,\n")
     result = done("impute", "twice.csv", "-o", "out.csv", "--id", "id", *quick)
     assert "note: --id id: 1 row repeats an earlier row's value" in result.stderr
+
+
+def test_what_became_text_is_said(folder, done, quick):
+    pytest.importorskip("openpyxl")
+    (folder / "t.csv").write_text("id,x\n1234567890123456,1.5\n7,\n8,2.5\n")
+    result = done("impute", "t.csv", "-o", "t.xlsx", "--id", "id", *quick)
+    note = "note: column 'id' is written as text: Excel keeps 15 digits of a number\n"
+    assert note in result.stderr
+
+
+@pytest.mark.parametrize("how", [(), ("--draws", "2")])
+def test_what_is_written_lies_within_the_bounds(folder, done, quick, how):
+    rows = "".join(f"{k},{'' if k % 3 else f'{k / 100:.1f}'}\n" for k in range(60))
+    (folder / "t.csv").write_text(f"k,x\n{rows}")
+    words = ("--bounds", "x=0.06:0.08", "-o", "o.csv", *how, *quick)
+    done("impute", "t.csv", "--model", "m.macfm", *words)
+    done("transform", "t.csv", "--model", "m.macfm", "-o", "p.csv", *how)
+    holes = pd.read_csv(folder / "t.csv")["x"].isna()
+    for name in ("o.csv", "p.csv"):
+        x = pd.read_csv(folder / name)["x"].to_numpy().reshape(-1, len(holes))
+        assert ((x[:, holes] >= 0.06) & (x[:, holes] <= 0.08)).all()

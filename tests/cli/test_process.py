@@ -91,8 +91,70 @@ def test_a_closed_pipe_ends_quietly(folder, words):
     assert error == b""
 
 
+CLOSED = "standard output: cannot be written (it is closed)"
+FULL = "standard output: cannot be written (No space left on device)"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="devices of Linux")
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ("impute numbers.csv -o - >&-", 1, CLOSED),
+        ("impute numbers.csv -o - > /dev/full", 1, FULL),
+        ("impute patients.csv --only age -q -o out.csv >&-", 0, ""),
+        ("impute patients.csv --only age -o out.csv 2>&-", 0, ""),
+        ("info none.macfm <&- >&- 2>&-", 1, ""),
+        ("inspect numbers.csv --quick > /dev/full", 1, FULL),
+        ("--help >&-", 1, CLOSED),
+        ("--version > /dev/full", 1, FULL),
+    ],
+)
+def test_streams_that_are_closed_or_full(folder, words, code, message):
+    if words.startswith("impute"):
+        words = words.replace(" -o", f" {' '.join(QUICK)} -o", 1)
+    done = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m macfm {words}"],
+        capture_output=True,
+        check=False,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert done.returncode == code, done.stderr
+    assert done.stderr == (f"Error: {message}\n" if message else "")
+    assert done.stdout == ""
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_an_interruption_leaves_no_debris(folder):
+@pytest.mark.parametrize(
+    ("name", "words"), [("SIGTERM", "-o out/ --draws 3"), ("SIGHUP", "-o out.csv")]
+)
+def test_being_told_to_end_while_writing_leaves_no_debris(folder, name, words):
+    before = sorted(folder.iterdir())
+    script = (
+        "import os, signal, sys\n"
+        "from macfm.cli._main import main\n"
+        f"os.fsync = lambda _: os.kill(os.getpid(), signal.{name})\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "impute", "numbers.csv", *words.split(), *QUICK],
+        capture_output=True,
+        check=False,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert done.returncode == 128 + getattr(signal, name)
+    assert done.stderr.splitlines()[-1] == "terminated"
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("number", "word"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")],
+    ids=["Ctrl-C", "SIGTERM"],
+)
+def test_an_interruption_leaves_no_debris(folder, number, word):
     before = sorted(folder.iterdir())
     words = ["impute", "numbers.csv", "-o", "out.csv", "--model", "m.macfm", "-v"]
     process = subprocess.Popen(
@@ -106,11 +168,11 @@ def test_an_interruption_leaves_no_debris(folder):
     for line in process.stderr:
         if "step" in line:
             break
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     said = process.stderr.read()
     process.stderr.close()
-    assert process.wait() == 130
-    assert said.splitlines()[-1] == "interrupted"
+    assert process.wait() == 128 + number
+    assert said.splitlines()[-1] == word
     assert "Traceback" not in said
     assert sorted(folder.iterdir()) == before
 

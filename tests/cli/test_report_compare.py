@@ -54,3 +54,14 @@ def test_a_report_from_a_model_and_one_beside_an_imputation(folder, done, quick)
     result = done("report", "numbers.csv", "--model", "m.macfm", "--no-compare")
     assert "fitted" not in result.stderr
     assert (folder / "report.html").exists()
+
+
+def test_a_report_that_cannot_be_made_names_the_table(folder, run, monkeypatch, quick):
+    def fail(*args, **kwargs):
+        raise OverflowError("int too big\nto convert")
+
+    monkeypatch.setattr("macfm.report.write_report", fail)
+    result = run("report", "numbers.csv", "-o", "r.html", "--no-compare", *quick)
+    assert result.exit_code == 1
+    said = "numbers.csv: the report r.html could not be made (int too big to convert)"
+    assert result.stderr.splitlines()[-1] == f"Error: {said}"

@@ -181,3 +181,54 @@ def test_numbers_may_be_marks(tmp_path):
     assert out.column("x").to_pylist() == [1.5, 8.5, 2.5, 0.5]
     one = read_table(tmp_path / "t.parquet", na_values={"x": ["-999"]})
     assert one.frame["n"].isna().sum() == 1
+
+
+FAR = {
+    "microseconds": pa.array([0, 253402300800 * 10**6], pa.timestamp("us")),
+    "before the year 1": pa.array([0, -62135596801 * 10**6], pa.timestamp("us", "UTC")),
+    "Berlin": pa.array([0, 253402300800 * 10**6], pa.timestamp("us", "Europe/Berlin")),
+    "milliseconds": pa.array([0, 2**62], pa.timestamp("ms")),
+    "seconds": pa.array([0, 2**62], pa.timestamp("s")),
+    "days": pa.array([0, 2**31 - 1], pa.int32()).cast(pa.date32()),
+}
+
+
+@pytest.mark.parametrize("case", FAR)
+@pytest.mark.parametrize("end", ["csv", "jsonl", "xlsx"])
+def test_times_that_only_arrow_can_tell(tmp_path, case, end):
+    pytest.importorskip("openpyxl")
+    data = pa.table({"t": FAR[case], "x": [1.0, None]})
+    feather.write_feather(data, tmp_path / "t.feather")
+    table = read_table(tmp_path / "t.feather")
+    table.write(table.frame.fillna({"x": 2.0}), tmp_path / "o.feather")
+    assert feather.read_table(tmp_path / "o.feather")["t"].equals(data["t"])
+    message = r"t\.feather, column 't', row 2: a time outside of the years 1 to 9999"
+    with pytest.raises(FileError, match=message):
+        table.write(table.frame, tmp_path / f"o.{end}")
+
+
+@pytest.mark.parametrize("zone", ["+96:00", "Nowhere/City"])
+def test_a_zone_that_is_not_known_is_named(tmp_path, zone):
+    data = pa.table({"t": pa.array([0, 1], pa.timestamp("us", zone))})
+    parquet.write_table(data, tmp_path / "t.parquet")
+    message = f"column 't': its type timestamp[us, tz={zone}] has a time zone that is"
+    with pytest.raises(FileError, match=re.escape(message)):
+        read_table(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("end", ["csv", "jsonl", "xlsx"])
+def test_decimals_keep_their_digits_in_other_formats(tmp_path, end):
+    pytest.importorskip("openpyxl")
+    long = [Decimal("12345678901234567890.12"), Decimal("1.50"), None]
+    short = [Decimal("1.50"), Decimal("0.10"), None]
+    data = pa.table({"a": pa.array(long), "b": pa.array(short), "c": [1, 2, 3]})
+    parquet.write_table(data, tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet")
+    table.write(table.frame, tmp_path / f"o.{end}")
+    other = read_table(tmp_path / f"o.{end}")
+    if end == "csv":
+        texts = (tmp_path / "o.csv").read_text().splitlines()
+        assert [line.split(",")[0] for line in texts] == ["a", *map(str, long[:2]), ""]
+    else:
+        assert other.frame["a"].tolist()[:2] == list(map(str, long[:2]))
+    assert other.frame["b"].tolist()[:2] == [1.5, 0.1]

@@ -418,3 +418,21 @@ def test_thousands_are_no_decimals_of_zero(tmp_path):
     path.write_text('a\n"1,000"\n"2,500"\n1\n')
     table = read_table(path, na_values=["1"])
     assert table.frame["a"].isna().tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("zone", ["+96:00", "-24:00", "+05:60", "+9600"])
+def test_a_zone_that_does_not_exist_is_text(tmp_path, zone):
+    data = f"t,x\n2024-03-01 10:00:00{zone},1\n,2\n"
+    (tmp_path / "t.csv").write_text(data)
+    table = read_table(tmp_path / "t.csv")
+    assert table.kinds["t"] == "text"
+    assert table.notes == [
+        f"column 't': kept as text: '2024-03-01 10:00:00{zone}' has a time zone that "
+        "does not exist"
+    ]
+    table.write(table.frame, tmp_path / "o.csv")
+    assert (tmp_path / "o.csv").read_text() == data
+    with pytest.raises(
+        FileError, match=r"line 2, column 't': .* is not of the kind dat"
+    ):
+        read_table(tmp_path / "t.csv", kinds={"t": "datetime"})

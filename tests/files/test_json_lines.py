@@ -112,3 +112,53 @@ def test_a_mark_is_known_with_decimals_of_zero(tmp_path):
     path.write_text('{"a": 1.5}\n{"a": -999.0}\n{"a": -999}\n')
     table = read_table(path, na_values=["-999"])
     assert table.frame["a"].isna().tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            r'{"a": "\ud800"}',
+            r"line 2, character 7: the value of 'a' holds half a char",
+        ),
+        (
+            r'{"a": "x\udfffy"}',
+            r"line 2, character 7: the value of 'a' holds half a ch",
+        ),
+        (
+            r'{"\ud800": 1}',
+            r"line 2, character 2: the key holds half a character, \ud8",
+        ),
+    ],
+)
+def test_half_a_character_is_refused(tmp_path, line, message):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": "\\ud83d\\ude00"}\n' + line + "\n")
+    with pytest.raises(FileError, match=re.escape(f"t.jsonl, {message}")):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        ("7" * 5000, f"'{'7' * 30}...' has more digits than a number keeps"),
+        (
+            "12345678901234567890",
+            "'12345678901234567890' has more digits than a number",
+        ),
+        ("1e999", "'1e999' is larger than a number can be"),
+        (f"[{'7' * 5000}]", "it holds nested and number values"),
+    ],
+    ids=["5000", "20", "1e999", "nested"],
+)
+def test_numbers_that_no_number_holds_are_text(tmp_path, number, reason):
+    path = tmp_path / "t.jsonl"
+    data = f'{{"a": {number}, "b": 1}}\n{{"a": null, "b": 2}}\n{{"a": 7, "b": 3}}\n'
+    path.write_text(data)
+    table = read_table(path)
+    assert table.kinds["a"] == "text"
+    assert table.notes[0].startswith(f"column 'a': kept as text: {reason}")
+    table.write(table.frame.fillna({"a": number}), tmp_path / "o.jsonl")
+    assert (tmp_path / "o.jsonl").read_text() == data.replace("null", number)
+    table.write(table.frame.fillna({"a": "8"}), tmp_path / "o.csv")
+    assert (tmp_path / "o.csv").read_text() == f"a,b\n{number},1\n8,2\n7,3\n"

@@ -88,6 +88,101 @@ def test_other_formats_hold_the_values(tmp_path, table, name):
     assert other.kinds == table.kinds
 
 
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.jsonl", "t.xlsx"])
+def test_other_formats_hold_every_character(tmp_path, name):
+    for package in ("pyarrow", "openpyxl"):
+        pytest.importorskip(package)
+    source = (
+        b"id,hash,word,n\n"
+        b'9007199254740993,12345678901234567890," x ", 1\n'
+        b'9007199254740995,12345678901234567891," x ",\n'
+        b'9007199254740997,12345678901234567892,"NA ",3\n'
+    )
+    (tmp_path / "s.csv").write_bytes(source)
+    table = read_table(tmp_path / "s.csv")
+    assert table.kinds == {
+        **{"id": "integer", "hash": "text", "word": "text", "n": "integer"},
+    }
+    assert table.notes == [
+        "column 'hash': kept as text: '12345678901234567890' has more digits than a "
+        "number keeps"
+    ]
+    full = table.frame.fillna({"word": " x ", "n": 2})
+    table.write(full, tmp_path / name)
+    other = read_table(tmp_path / name)
+    other.write(other.frame, tmp_path / "back.csv")
+    assert (tmp_path / "back.csv").read_bytes() == (
+        b"id,hash,word,n\n"
+        b'9007199254740993,12345678901234567890," x ",1\n'
+        b'9007199254740995,12345678901234567891," x ",2\n'
+        b'9007199254740997,12345678901234567892," x ",3\n'
+    )
+
+
+def test_spaces_belong_to_a_text_only_inside_quotes(tmp_path):
+    source = b'word,n\n" x "," 1"\n x ,2\n,3\n"  ","  "\n'
+    (tmp_path / "s.csv").write_bytes(source)
+    table = read_table(tmp_path / "s.csv")
+    assert table.frame["word"].tolist()[:2] == [" x ", "x"]
+    assert table.frame["word"].isna().tolist() == [False, False, True, True]
+    assert table.kinds["n"] == "integer"
+    table.write(table.frame.fillna({"word": " x ", "n": 4}), tmp_path / "o.csv")
+    assert (tmp_path / "o.csv").read_bytes() == (
+        b'word,n\n" x "," 1"\n x ,2\n" x ",3\n" x ","4"\n'
+    )
+
+
+def test_a_stack_for_excel_tells_what_became_text(tmp_path):
+    pytest.importorskip("openpyxl")
+    (tmp_path / "s.csv").write_bytes(b"id,x\n9007199254740993,1\n7,\n")
+    table = read_table(tmp_path / "s.csv")
+    note = ["column 'id' is written as text: Excel keeps 15 digits of a number"]
+    draws = [table.frame] * 2
+    assert table.write_draws(draws, tmp_path / "d.xlsx") == note
+    assert table.write_draws(draws, f"{tmp_path}/d/", format="excel") == note
+    assert table.write_draws(draws, tmp_path / "d.csv") == []
+
+
+BOUNDED = [
+    # observed cells, a filled value, bounds, how it is written
+    (["0.1", "0.2"], 0.0752, (0.06, 0.08), "0.08"),
+    (["0.1", "0.2"], 0.0752, (0.06, 0.079), "0.075"),
+    (["0.1", "0.2"], 0.0752, (None, None), "0.1"),
+    (["0.1", "0.2"], 0.0752, "observed", "0.1"),
+    (["0.1", "0.2"], 0.26, (None, 0.27), "0.26"),
+    (["0.1", "0.2"], 0.26, (0.0, 0.3), "0.3"),
+    (["1.0", "2.5"], -0.04, (-0.04, None), "0.0"),
+    (["1e3", "2e3"], 1499.0, (None, 1499.5), "1e+03"),
+    (["1e3", "2e3"], 1600.0, (None, 1700), "1.6e+03"),
+    (["0.1", "0.2"], 0.1 + 0.2, (0.1 + 0.2, 0.1 + 0.2), "0.30000000000000004"),
+    (["0.1", "0.2"], 0.0752, (1.0, 2.0), "0.1"),  # was outside before
+]
+
+
+@pytest.mark.parametrize(("seen", "value", "bounds", "text"), BOUNDED)
+@pytest.mark.parametrize("end", ["csv", "jsonl"])
+def test_rounding_keeps_to_the_bounds(tmp_path, seen, value, bounds, text, end):
+    rows = "".join(f"a,{cell}\n" for cell in [*seen, ""])
+    (tmp_path / "b.csv").write_text(f"k,x\n{rows}")
+    table = read_table(tmp_path / "b.csv")
+    full = table.frame.fillna({"x": value})
+    table.write(full, tmp_path / f"o.{end}", bounds={"x": bounds, "k": (0, 1)})
+    other = read_table(tmp_path / f"o.{end}")
+    assert other.frame["x"].tolist()[-1] == float(text)
+    if end == "csv":
+        assert (tmp_path / "o.csv").read_text().endswith(f"a,{text}\n")
+    table.write_draws([full], tmp_path / f"d.{end}", bounds={"x": bounds})
+    assert read_table(tmp_path / f"d.{end}").frame["x"].tolist()[-1] == float(text)
+
+
+def test_rounding_keeps_to_the_bounds_in_json_lines(tmp_path):
+    (tmp_path / "b.jsonl").write_text('{"x": 0.1}\n{"x": null}\n')
+    table = read_table(tmp_path / "b.jsonl")
+    full = table.frame.fillna(0.0752)
+    table.write(full, tmp_path / "o.jsonl", bounds={"x": (0.06, 0.08)})
+    assert (tmp_path / "o.jsonl").read_text() == '{"x": 0.1}\n{"x": 0.08}\n'
+
+
 def test_stacked_draws(tmp_path, table):
     draws = [table.frame.fillna({"x": x}) for x in (1.0, 2.0)]
     table.write_draws(draws, tmp_path / "d.csv", include_original=True)
@@ -163,6 +258,28 @@ def test_a_link_stays_a_link_and_a_device_is_written_to(tmp_path, table):
     assert link.is_symlink()
     assert (tmp_path / "t.csv").read_bytes() == FULL
     table.write(complete(table), os.devnull, format="csv")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full device")
+def test_a_full_device_is_named(table):
+    message = r"^/dev/full: cannot be written \(No space left on device\)$"
+    with pytest.raises(FileError, match=message):
+        table.write(complete(table), "/dev/full", format="csv")
+
+
+def test_a_closed_standard_output_is_said(table, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(FileError, match=r"^standard output: cannot be written \(it is"):
+        table.write(complete(table), "-")
+
+
+def test_the_current_folder_is_not_replaced(tmp_path, table, monkeypatch):
+    (tmp_path / "d").mkdir()
+    monkeypatch.chdir(tmp_path / "d")
+    for folder in (".", "./", tmp_path):
+        with pytest.raises(FileError, match="is the current folder, which cannot be"):
+            table.write_draws([table.frame], folder, force=True)
+    assert sorted(os.listdir(tmp_path)) == ["d", "t.csv"]
 
 
 def test_places_that_cannot_be_written_to(tmp_path, table, monkeypatch):

@@ -8,14 +8,14 @@ import json
 import math
 import os
 import stat
-import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, BinaryIO
 
 import numpy as np
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
+
+from macfm import _replace
 
 __all__ = ["FORMAT", "VERSION", "ModelFileError", "pack", "read", "replace_file"]
 
@@ -225,24 +225,11 @@ def _damaged() -> ModelFileError:
 
 
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a whole file or none: beside its place first, then over it.
-
-    A file that is there is replaced, a link is followed.
-    """
+    """Write a whole file or none, over one that is there."""
     target = os.path.realpath(path)
     if os.path.exists(target) and not os.path.isfile(target):
         raise IsADirectoryError(f"{os.fspath(path)} is not a file; give another path")
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"there is no folder {folder}; create it first")
-    beside = f"{target}.{uuid.uuid4().hex[:8]}.tmp"
-    try:
-        with open(beside, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(beside)
-        raise
+    _replace.replace_file(path, data)

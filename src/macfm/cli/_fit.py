@@ -41,7 +41,7 @@ def fit(data: str, **options: Any) -> None:
       macfm transform february.csv --model patients.macfm -o completed.csv
     """
     voice = Voice(quiet=options["quiet"], verbose=options["verbose"])
-    check_targets(force=options["force"], model=options["model"])
+    check_targets(force=options["force"], reads={"DATA": data}, model=options["model"])
     source = read_source(data, options)
     imputer = _model.make_imputer(source, options)
     voice.say(source.headline())

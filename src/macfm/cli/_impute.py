@@ -18,7 +18,13 @@ from macfm.cli._options import (
     talking_options,
     writing_options,
 )
-from macfm.cli._tables import Source, check_targets, read_source, tell_notes
+from macfm.cli._tables import (
+    Source,
+    check_targets,
+    read_source,
+    say_notes,
+    tell_notes,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +74,7 @@ def impute(data: str, **options: Any) -> None:
         force=options["force"],
         draws=n_draws is not None,
         to=options["to"],
+        reads={"DATA": data},
         output=output,
         model=options["model"],
         report=options["report"],
@@ -85,9 +92,10 @@ def impute(data: str, **options: Any) -> None:
     voice.say(source.headline())
     tell_notes(source, voice)
     if imputer is None:
-        source.file.write(
+        notes = source.file.write(
             source.frame, output, format=options["to"], force=options["force"]
         )
+        say_notes(notes, voice)
         voice.say("nothing to fill; the output is a copy")
         return
     fitted = _model.fit(imputer, source, voice)
@@ -114,17 +122,19 @@ def write_filled(
     """Fill the table and write it; return the ``completed`` one or the ``draws``."""
     output, n_draws = options["output"], options["draws"]
     how = {"format": options["to"], "force": options["force"]}
+    how["bounds"] = _model.number_bounds(imputer)
     if n_draws is None:
         completed = _model.complete(imputer, source, frame, options["method"])
-        source.file.write(completed, output, **how)
+        say_notes(source.file.write(completed, output, **how), voice)
         voice.say(_model.filled_sentence(source, completed))
         if output != "-":
             voice.say(f"{output} written")
         return {"completed": completed}
     draws = _model.draw(imputer, source, frame, n_draws)
-    source.file.write_draws(
+    notes = source.file.write_draws(
         draws, output, include_original=options["with_original"], **how
     )
+    say_notes(notes, voice)
     voice.say(f"{_model.filled_sentence(source, draws[0])} in each table")
     where = "standard output" if output == "-" else output
     voice.say(f"{where} written: {counted(n_draws, 'completed table')}")

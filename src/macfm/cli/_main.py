@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import signal
 import sys
+from contextlib import suppress
+from types import FrameType
 
 import click
 
 from macfm import __version__
 from macfm.cli._late import Late, LateGroup
-from macfm.cli._manners import INTERRUPTED, let_go_of_stdout, write_what_can_be
+from macfm.cli._manners import (
+    FAILURE,
+    SIGNALLED,
+    Failure,
+    hold_standard_streams,
+    let_go_of_stdout,
+    name_standard_output,
+    sentence,
+    write_what_can_be,
+)
 
 COMMANDS = {
     "inspect": Late(
@@ -50,9 +61,10 @@ def macfm() -> None:
 
 def main() -> None:
     """Run the command line and end the process."""
-    # Being told to end cleans up as Ctrl-C does.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    hold_standard_streams()
+    name_standard_output()
     write_what_can_be()
+    ended_by = _end_politely()
     try:
         macfm.main(prog_name="macfm", standalone_mode=False)
         sys.stdout.flush()
@@ -61,6 +73,28 @@ def main() -> None:
         sys.exit(error.exit_code)
     except BrokenPipeError:
         let_go_of_stdout()
+    except OSError as error:
+        Failure(sentence(error)).show()
+        sys.exit(FAILURE)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        sys.exit(INTERRUPTED)
+        number = ended_by[0] if ended_by else signal.SIGINT
+        with suppress(OSError):  # the terminal may be gone
+            click.echo("terminated" if ended_by else "interrupted", err=True)
+        sys.exit(SIGNALLED + number)
+
+
+def _end_politely() -> list[int]:
+    """Have a process that is told to end clean up as Ctrl-C does; return by which."""
+    ended_by: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)  # cleaning up is not interrupted
+        ended_by.append(number)
+        raise KeyboardInterrupt
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # nohup ignores the latter, and so it stays.
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)
+    return ended_by

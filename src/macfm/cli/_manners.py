@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import os
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-# Exit codes: 0 done, 1 failure, 2 usage, 3 the data do not fit the model, 130
-# interrupted.
+# Exit codes: 0 done, 1 failure, 2 usage, 3 the data do not fit the model, and above 128
+# the number of the signal that ended it: 130 for Ctrl-C, 143 for SIGTERM.
 FAILURE = 1
 USAGE = 2
 UNFIT = 3
-INTERRUPTED = 130
+SIGNALLED = 128
+STDOUT = "standard output"
 
 _LINE_END = re.compile(r"[ \t]+(?=\n)")
 _INTERRUPTED_TRAINING = "training was interrupted"
@@ -71,10 +73,10 @@ class Polite(click.Command):
         except Exception as error:
             if ctx.params.get("verbose"):
                 traceback.print_exc()
-            raise Failure(_sentence(error)) from error
+            raise Failure(sentence(error)) from error
 
 
-def _sentence(error: Exception) -> str:
+def sentence(error: Exception) -> str:
     """Say what went wrong; what nobody foresaw is called so."""
     said = " ".join(str(error).split())
     if isinstance(error, MemoryError):
@@ -82,6 +84,10 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError):
         gone = isinstance(error, FileNotFoundError)
         reason = "no such file" if gone else error.strerror or said
+        if error.filename == STDOUT:
+            let_go_of_stdout()
+            reason = "it is closed" if error.errno == errno.EBADF else reason
+            return f"{STDOUT}: cannot be written ({reason})"
         return f"{error.filename}: {reason}" if error.filename else reason
     if isinstance(error, ValueError | TypeError | ImportError) and said:
         return said
@@ -218,8 +224,46 @@ def write_what_can_be() -> None:
             stream.reconfigure(errors="replace")
 
 
+def hold_standard_streams() -> None:
+    """Take the places of standard streams that are closed.
+
+    The next file that is opened would get them, and with it what libraries print.
+    Writing to standard output then fails, as it must: nobody would see the result.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            how = os.O_WRONLY if name == "stderr" else os.O_RDONLY
+            os.set_inheritable(os.open(os.devnull, how), True)
+            if name != "stdin":
+                setattr(sys, name, open(number, "w", closefd=False))  # noqa: SIM115
+
+
+class _StandardOutput(io.FileIO):
+    """Standard output that says its name when it cannot be written."""
+
+    def write(self, data: Any) -> int:
+        """Write bytes."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = STDOUT
+            raise
+
+
+def name_standard_output() -> None:
+    """Have errors of standard output name it; terminals have none."""
+    old = sys.stdout
+    if isinstance(old, io.TextIOWrapper) and not old.isatty():
+        raw = _StandardOutput(old.fileno(), "w", closefd=False)
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw), encoding=old.encoding, errors=old.errors
+        )
+
+
 def let_go_of_stdout() -> None:
-    """Have nothing left to write when Python closes down after a closed pipe."""
+    """Have nothing left to write when Python closes down."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

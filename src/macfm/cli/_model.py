@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -90,8 +91,8 @@ def fit(imputer: MACFMImputer, source: Source, voice: Voice) -> Fitted:
             imputer.fit(source.frame)
     except (ValueError, TypeError) as error:
         # A parameter out of range was typed wrongly; the table is not at fault.
-        about = str(error).split(" ", 1)[0]
-        wrong = about in imputer.get_params(deep=False) or about.startswith("device=")
+        about = re.split("[ =]", str(error), maxsplit=1)[0]
+        wrong = about in imputer.get_params(deep=False)
         said = str(error) if wrong else f"{source.file.source}: {error}"
         raise Failure(said, USAGE if wrong else 1) from error
     return Fitted(imputer, time.perf_counter() - began)
@@ -114,6 +115,15 @@ def text_kinds(imputer: MACFMImputer) -> dict[str, str]:
         column.name: "text"
         for column in imputer.schema_.columns
         if column.family == "string"
+    }
+
+
+def number_bounds(imputer: MACFMImputer) -> dict[str, Any]:
+    """What the numbers that fill a column lie within, also when they are written."""
+    return {
+        column.name: column.bounds
+        for column in imputer.schema_.columns
+        if column.bounds is not None and column.family == "float"
     }
 
 

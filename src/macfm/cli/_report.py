@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from macfm.cli import _model
-from macfm.cli._manners import Polite, Voice
+from macfm.cli._manners import Failure, Polite, Voice
 from macfm.cli._options import (
     data_argument,
     force_option,
@@ -60,7 +60,11 @@ def report(data: str, **options: Any) -> None:
       macfm report patients.csv --model patients.macfm --no-compare
     """
     voice = Voice(quiet=options["quiet"], verbose=options["verbose"])
-    check_targets(force=options["force"], report=options["output"])
+    check_targets(
+        force=options["force"],
+        reads={"DATA": data, "--model": options["model"]},
+        report=options["output"],
+    )
     if options["model"]:
         imputer = _model.load(options["model"], options)
         source = read_source(data, options, kinds=_model.text_kinds(imputer))
@@ -93,15 +97,21 @@ def write(
 
     if not options.get("no_compare"):
         voice.say("comparing with other methods on hidden cells, for the report")
-    write_report(
-        imputer,
-        source.labelled(frame),
-        path,
-        completed=None if completed is None else source.labelled(completed),
-        draws=None if draws is None else [source.labelled(one) for one in draws],
-        comparison=None if options.get("no_compare") else "quick",
-        title=options.get("title"),
-        name=os.path.basename(source.file.source),
-        seed=options["seed"],
-    )
+    try:
+        write_report(
+            imputer,
+            source.labelled(frame),
+            path,
+            completed=None if completed is None else source.labelled(completed),
+            draws=None if draws is None else [source.labelled(one) for one in draws],
+            comparison=None if options.get("no_compare") else "quick",
+            title=options.get("title"),
+            name=os.path.basename(source.file.source),
+            seed=options["seed"],
+        )
+    except (ValueError, OverflowError) as error:
+        said = " ".join(str(error).split())
+        raise Failure(
+            f"{source.file.source}: the report {path} could not be made ({said})"
+        ) from error
     voice.say(f"{path} written: open it in a browser")

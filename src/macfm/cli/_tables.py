@@ -6,7 +6,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -151,7 +151,12 @@ def _repeatable(data: str, kinds: Mapping[str, str] | None) -> Iterator[Any]:
 
 
 def check_targets(
-    *, force: bool, draws: bool = False, to: str | None = None, **paths: str | None
+    *,
+    force: bool,
+    draws: bool = False,
+    to: str | None = None,
+    reads: Mapping[str, str | None] | None = None,
+    **paths: str | None,
 ) -> None:
     """Refuse places that cannot be written to before any work is done.
 
@@ -163,20 +168,32 @@ def check_targets(
         Whether `output` takes several tables.
     to : str or None
         Format of `output`.
+    reads : mapping of str to str, default=None
+        Files that the command reads, by the words for them. Only ``output`` may take
+        the place of one, the table it completes.
     **paths : str or None
         ``output``, ``model`` and ``report``.
     """
     from macfm.files import check_target
 
     taken: dict[str, str] = {}
+    read = {path: name for name, path in (reads or {}).items() if path is not None}
     for name, path in paths.items():
         if path is None:
             continue
         if path == "-" and name != "output":
             raise click.UsageError(f"--{name} must be a file, not standard output")
-        if path in taken:
+        other = _same_file(path, taken)
+        if other is not None:
             raise click.UsageError(
-                f"--{taken[path]} and --{name} cannot both be written to {path}"
+                f"--{taken[other]} and --{name} cannot both be written to {path}"
+            )
+        other = _same_file(path, read)
+        completed = name == "output" and read.get(other) == "DATA"
+        if other is not None and not completed:
+            raise click.UsageError(
+                f"{path}: is the same file as {read[other]} {other}, which would be "
+                "lost; give another path"
             )
         taken[path] = name
         if name == "output":
@@ -188,6 +205,20 @@ def check_targets(
         _check_format(output, to)
     if paths.get("report") is not None:
         check_report_packages()
+
+
+def _same_file(path: str, others: Iterable[str]) -> str | None:
+    """Return which of the paths leads to the same file, however it is spelt."""
+    for other in others:
+        if path == "-" or other == "-":
+            same = path == other
+        elif os.path.exists(path) and os.path.exists(other):
+            same = os.path.samefile(path, other)
+        else:
+            same = os.path.realpath(path) == os.path.realpath(other)
+        if same:
+            return other
+    return None
 
 
 def _check_format(path: str, to: str | None) -> None:
@@ -225,6 +256,12 @@ def check_report_packages() -> None:
             )
 
 
+def say_notes(notes: Iterable[str], voice: Voice) -> None:
+    """Say what a person should know about a file that was read or written."""
+    for note in notes:
+        voice.say(f"note: {note}")
+
+
 def tell_notes(source: Source, voice: Voice, unused: Sequence[str] = ()) -> None:
     """Say what is odd about how a file was read, its marks and its identifiers.
 
@@ -232,8 +269,7 @@ def tell_notes(source: Source, voice: Voice, unused: Sequence[str] = ()) -> None
     """
     from macfm.profile import missing_marks
 
-    for note in source.notes:
-        voice.say(f"note: {note}")
+    say_notes(source.notes, voice)
     unused = [name for name in source.frame if name in {*source.ignore, *unused}]
     for mark in missing_marks(source.frame, ignore=unused or None):
         voice.say(

@@ -68,6 +68,7 @@ def transform(data: str, **options: Any) -> None:
         force=options["force"],
         draws=options["draws"] is not None,
         to=options["to"],
+        reads={"DATA": data, "--model": options["model"]},
         output=options["output"],
     )
     imputer = _model.load(options["model"], options)

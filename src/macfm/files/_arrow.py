@@ -63,7 +63,7 @@ class ArrowFile(TableFile):
 
     def _stack(
         self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
-    ) -> bytes:
+    ) -> tuple[bytes, list[str]]:
         pa = optional("pyarrow")
         tables = []
         for number, fill in fills:
@@ -76,12 +76,12 @@ class ArrowFile(TableFile):
         # pandas' own notes tell of an index that no longer fits.
         metadata = dict(stacked.schema.metadata or {})
         metadata.pop(b"pandas", None)
-        return self._bytes(stacked.replace_schema_metadata(metadata or None), form)
+        return self._bytes(stacked.replace_schema_metadata(metadata or None), form), []
 
     def _typed(self, fill: Fill) -> pd.DataFrame:
         table = self._filled(fill)
         names = list(self.frame.columns)
-        return pd.DataFrame({n: _series(table.column(n))[0] for n in names})
+        return pd.DataFrame({n: _in_other_formats(table.column(n)) for n in names})
 
     def _bytes(self, table: Any, form: Format) -> bytes:
         sink = io.BytesIO()
@@ -195,7 +195,11 @@ def read_arrow(
     arrays, texts, kinds, notes = {}, {}, {}, []
     marks: dict[str, dict[str, int]] = {}
     for name in names:
-        cells, stand_in = _series(table.column(name))
+        column = table.column(name)
+        try:
+            cells, stand_in = _series(column)
+        except (pa.ArrowException, ValueError, OverflowError, KeyError) as error:
+            raise _unreadable(column.type, name, source, error) from None
         kinds[name] = _kind(cells, table.schema.field(name).type)
         marks[name] = {"null": int(cells.isna().sum())} if cells.isna().any() else {}
         listed = marks_by.of(name)[0]
@@ -288,6 +292,31 @@ def _series(column: Any) -> tuple[pd.Series, bool]:
         return pd.Series(text_array(values)), False
     texts = [None if value is None else str(value) for value in values]
     return pd.Series(text_array(texts)), True
+
+
+def _in_other_formats(column: Any) -> pd.Series:
+    """A column for a format without decimals, as text where a number loses digits."""
+    cells, _ = _series(column)
+    if not optional("pyarrow").types.is_decimal(column.type):
+        return cells
+    exact = column.to_pylist()
+    if all(v is None or Decimal(repr(float(v))) == v for v in exact):
+        return cells
+    return pd.Series(text_array([None if v is None else f"{v:f}" for v in exact]))
+
+
+def _unreadable(kind: Any, name: str, source: str, error: Exception) -> FileError:
+    """What is wrong with a column that has no place in a frame."""
+    if optional("pyarrow").types.is_timestamp(kind) and kind.tz is not None:
+        return FileError(
+            f"{source}, column {name!r}: its type {kind} has a time zone that is not "
+            "known here; cast it to UTC or leave the column out"
+        )
+    reason = str(error).splitlines()[0].rstrip(".")
+    return FileError(
+        f"{source}, column {name!r}: values of type {kind} cannot be read ({reason}); "
+        "cast the column to another type or leave it out"
+    )
 
 
 def _dtype(name: str) -> Any:

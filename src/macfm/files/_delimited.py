@@ -103,7 +103,7 @@ class DelimitedFile(StyledFile):
 
     def _stack(
         self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
-    ) -> bytes:
+    ) -> tuple[bytes, list[str]]:
         delimiter = self._delimiter(form)
         end = next((e for e in self._records.ends if e), "\n")
         header = self._filled_fields({}, delimiter)[self._header]
@@ -116,12 +116,13 @@ class DelimitedFile(StyledFile):
                 delimiter.join([str(number), str(row), *fields[i]])
                 for row, i in enumerate(self._data, start=1)
             ]
-        return self._text.encode(end.join([*lines, ""]), self.source)
+        return self._text.encode(end.join([*lines, ""]), self.source), []
 
     def _fill_texts(self, fill: Fill) -> Iterable[tuple[str, Filled]]:
         """What fills each column as text in the column's style."""
         for name, filled in fill.items():
-            yield name, replace(filled, values=self._styles[name].render(filled.values))
+            texts = self._styles[name].render(filled.values, filled.bounds)
+            yield name, replace(filled, values=texts)
 
     def _filled_fields(self, fill: Fill, delimiter: str) -> list[list[str]]:
         """Raw fields of all records; those of `self` are shared and not altered."""
@@ -162,7 +163,9 @@ def _put(raw: str, text: str, delimiter: str, always: bool) -> str:
     before, _, after = raw.partition(body) if body else ("", "", "")
     if is_quoted(raw):
         return before + quote(text) + after
-    if always or any(c in text for c in (delimiter, '"', "\n", "\r")):
+    # Outside of quotes spaces at the ends would not belong to the text.
+    bare = text == text.strip() and not any(c in text for c in (delimiter, *'"\n\r'))
+    if always or not bare:
         return quote(text)
     return before + text + after
 
@@ -234,7 +237,7 @@ def _find_rows(records: Records, sep_line: bool) -> tuple[int, list[int]]:
 def _names(records: Records, header: int, source: str) -> tuple[list[str], list[str]]:
     """Return the names of the columns and notes about them."""
     line = records.lines[header]
-    names = [unquote(raw) for raw in records.fields[header]]
+    names = [unquote(raw).strip() for raw in records.fields[header]]
     notes = []
     if len(names) > 1 and not names[0] and "Unnamed: 0" not in names:
         # What R and pandas write above the names of rows.
@@ -294,7 +297,7 @@ def _columns(
     for name in names:
         counter: Counter[str] = Counter()
         for raw, n in Counter(raws[name]).items():
-            counter[meanings[name][raw]] += n
+            counter[meanings[name][raw].strip()] += n
         counts[name] = counter
 
     def one(name: str, wished: str | None) -> TextColumn:
@@ -312,7 +315,9 @@ def _columns(
         except FileError as error:
             wrong = error.args[1]
             row = next(
-                row for row, raw in enumerate(raws[name]) if unquote(raw) == wrong
+                row
+                for row, raw in enumerate(raws[name])
+                if unquote(raw).strip() == wrong
             )
             raise FileError(
                 f"{source}, line {records.lines[data[row]]}, column {name!r}: "
@@ -331,10 +336,10 @@ def _columns(
                 )
     arrays = {}
     for name in names:
-        value_of = columns[name].value_of
-        lookup = {raw: value_of[text] for raw, text in meanings[name].items()}
+        column = columns[name]
+        lookup = {raw: column.value(text) for raw, text in meanings[name].items()}
         values = [lookup[raw] for raw in raws[name]]
-        arrays[name] = columns[name].style.array(values)
+        arrays[name] = column.style.array(values)
     return columns, pd.DataFrame(arrays)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-import zipfile
 from collections import Counter
 from typing import Any
 
@@ -12,10 +11,17 @@ import pandas as pd
 
 from macfm.files._errors import FileError, optional
 from macfm.files._formats import Format
-from macfm.files._fresh import cell_setter, plain_values
+from macfm.files._fresh import plain_values
 from macfm.files._infer import TextColumn, infer
 from macfm.files._marks import Marks, spellings
-from macfm.files._styles import EmptyStyle, FloatStyle, IntegerStyle, Style, TextStyle
+from macfm.files._sheet import cell_setter, cell_text, save_book
+from macfm.files._styles import (
+    EmptyStyle,
+    Style,
+    TextStyle,
+    number_style,
+    why_no_number,
+)
 from macfm.files._table_file import Fill, StyledFile
 from macfm.files._times import TimeStyle
 
@@ -75,13 +81,11 @@ class ExcelFile(StyledFile):
                 set_cell(cell, value)
                 if model is not None:
                     cell.number_format = model.number_format
-        sink = io.BytesIO()
-        book.save(sink)
-        return sink.getvalue()
+        return save_book(book)
 
     def _stack(
         self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
-    ) -> bytes:
+    ) -> tuple[bytes, list[str]]:
         return self._stack_afresh(fills, names, form)
 
 
@@ -89,16 +93,11 @@ def read_excel(
     data: bytes, source: str, form: Format, *, sheet: str | None, marks: Marks
 ) -> ExcelFile:
     """Read a sheet whose first row names the columns."""
-    openpyxl = optional("openpyxl")
-    bad_file = optional("openpyxl.utils.exceptions").InvalidFileException
-    try:
-        book = openpyxl.load_workbook(io.BytesIO(data))
-    except (bad_file, zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-        raise FileError(
-            f"{source}: is damaged or not an Excel file ({str(error).rstrip('.')})"
-        ) from None
+    book = _load(data, source)
     names = [page.title for page in book.worksheets]
-    if not names or (sheet is not None and sheet not in names):
+    if not names:
+        raise FileError(f"{source}: has no sheet of cells; put the table on one")
+    if sheet is not None and sheet not in names:
         raise FileError(f"{source}: has no sheet {sheet!r}; it has {', '.join(names)}")
     sheet = sheet or names[0]
     rows = [list(row) for row in book[sheet].iter_rows()]
@@ -110,6 +109,7 @@ def read_excel(
     if not grid:
         raise FileError(f"{source}: sheet {sheet!r} is empty")
     width = max(i + 1 for row in grid for i, v in enumerate(row) if v is not None)
+    _check_merged(book[sheet], len(grid), width, source)
     header = _header([str(v or "").strip() for v in grid[0][:width]], source, sheet)
     if len(grid) == 1:
         raise FileError(f"{source}: sheet {sheet!r} has a header but no rows")
@@ -120,12 +120,38 @@ def read_excel(
         column = _column(cells, *marks.of(name))
         columns[name] = column
         notes += [f"column {name!r}: {note}" for note in column.notes]
-        values = [None if c is None else column.value_of[_key(c)] for c in cells]
-        arrays[name] = column.style.array(values)
+        arrays[name] = column.style.array([_value(cell, column) for cell in cells])
     frame = pd.DataFrame(arrays)
     return ExcelFile(
         source, form, frame, data=data, sheet=sheet, columns=columns, notes=notes
     )
+
+
+def _load(data: bytes, source: str, **options: Any) -> Any:
+    """Open a workbook."""
+    openpyxl = optional("openpyxl")
+    try:
+        return openpyxl.load_workbook(io.BytesIO(data), **options)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Any part may be damaged, and what its reader runs into has no common name.
+        said = str(error).strip() or type(error).__name__
+        reason = said.splitlines()[0].rstrip(".:")
+        raise FileError(
+            f"{source}: is damaged or not an Excel file ({reason}); open it in Excel, "
+            "have it repaired and save it again"
+        ) from None
+
+
+def _check_merged(sheet: Any, n_rows: int, n_columns: int, source: str) -> None:
+    """Refuse merged cells in the table, of which all but the first have no value."""
+    for merged in sheet.merged_cells.ranges:
+        if merged.min_row <= n_rows and merged.min_col <= n_columns:
+            raise FileError(
+                f"{source}, sheet {sheet.title!r}: cells {merged.coord} are merged, so "
+                "only the first has a value; unmerge them in Excel and fill each one"
+            )
 
 
 def _header(names: list[str], source: str, sheet: str) -> list[str]:
@@ -145,7 +171,7 @@ def _header(names: list[str], source: str, sheet: str) -> list[str]:
 
 def _with_results(data: bytes, sheet: str, rows: list, source: str) -> list:
     """The same cells with the results of formulas that the file stores."""
-    book = optional("openpyxl").load_workbook(io.BytesIO(data), data_only=True)
+    book = _load(data, source, data_only=True)
     results = [list(row) for row in book[sheet].iter_rows()]
     for row, shown in zip(rows, results, strict=True):
         for cell, result in zip(row, shown, strict=True):
@@ -158,8 +184,17 @@ def _with_results(data: bytes, sheet: str, rows: list, source: str) -> list:
 
 
 def _tidy(value: Any) -> Any:
-    """Blank text is an empty cell."""
-    return None if isinstance(value, str) and not value.strip() else value
+    """What a cell stands for; blank text is an empty cell."""
+    if not isinstance(value, str):
+        return value
+    return cell_text(value) if value.strip() else None
+
+
+def _value(cell: Any, column: TextColumn) -> Any:
+    """The value of a cell in a frame; text keeps the spaces around it."""
+    value = None if cell is None else column.value_of[_key(cell)]
+    as_it_is = isinstance(cell, str) and isinstance(value, str)
+    return cell if as_it_is else value
 
 
 def _key(value: Any) -> tuple[str, str]:
@@ -169,8 +204,8 @@ def _key(value: Any) -> tuple[str, str]:
     if isinstance(value, bool):
         return "boolean", str(value).lower()
     if isinstance(value, int | float):
-        whole = float(value).is_integer() and abs(value) < 1e15
-        return "number", str(int(value)) if whole else repr(float(value))
+        whole = isinstance(value, int) or (value.is_integer() and abs(value) < 1e15)
+        return "number", str(int(value)) if whole else repr(value)
     if isinstance(value, dt.datetime):
         return "time", str(value)
     return "other", str(value)
@@ -201,7 +236,9 @@ def _column(
     if not kept:
         style = EmptyStyle()
     elif forms == {"number"}:
-        style = IntegerStyle.of(texts) or FloatStyle.of(texts)
+        style = number_style(texts)
+        if style is None:
+            notes.append(f"kept as text: {why_no_number(texts)}")
     elif forms == {"time"}:
         style = TimeStyle.of(texts)
         if style is not None and all(text.endswith(" 00:00:00") for text in texts):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,17 @@ import pandas as pd
 from macfm.files._errors import FileError, optional
 from macfm.files._formats import Format
 from macfm.files._records import quote
+from macfm.files._sheet import cell_setter, save_book, why_text
 
-__all__ = ["cell_setter", "encode_frame", "plain_values"]
+__all__ = ["encode_frame", "plain_values"]
 
 _MOST_SHEET_ROWS = 1_048_576
 
 
 def encode_frame(
     frame: pd.DataFrame, kinds: dict[str, str], form: Format, name: str
-) -> bytes:
-    """Return the bytes of a new file.
+) -> tuple[bytes, list[str]]:
+    """Return the bytes of a new file, and notes on what the format made of it.
 
     Parameters
     ----------
@@ -35,13 +35,34 @@ def encode_frame(
     name : str
         Name of the file in messages.
     """
-    if form.name in ("csv", "tsv"):
-        return _delimited(frame, kinds, "\t" if form.name == "tsv" else ",")
-    if form.name == "jsonl":
-        return _json_lines(frame, kinds)
+    if form.name in ("parquet", "feather"):
+        return _arrow(frame, kinds, form.name), []
+    columns = {c: _checked(frame[c], kinds[c], form, name) for c in frame.columns}
     if form.name == "excel":
-        return _excel(frame, kinds, name)
-    return _arrow(frame, kinds, form.name)
+        return _excel(columns, name)
+    if form.name == "jsonl":
+        return _json_lines(columns), []
+    return _delimited(columns, "\t" if form.name == "tsv" else ","), []
+
+
+def _checked(cells: pd.Series, kind: str, form: Format, name: str) -> list:
+    """The plain values of a column, or an error that names the cell without one."""
+    try:
+        return plain_values(cells, kind)
+    except (ValueError, OverflowError, NotImplementedError):
+        row = next(r for r in range(len(cells)) if not _is_plain(cells.iloc[[r]], kind))
+        raise FileError(
+            f"{name}, column {cells.name!r}, row {row + 1}: a time outside of the "
+            f"years 1 to 9999, which {form.name} cannot hold; write Parquet or Feather"
+        ) from None
+
+
+def _is_plain(cell: pd.Series, kind: str) -> bool:
+    try:
+        plain_values(cell, kind)
+    except (ValueError, OverflowError, NotImplementedError):
+        return False
+    return True
 
 
 def plain_values(cells: pd.Series, kind: str) -> list:
@@ -68,14 +89,14 @@ def _plain(value: Any, kind: str) -> Any:
     return value
 
 
-def _delimited(frame: pd.DataFrame, kinds: dict[str, str], delimiter: str) -> bytes:
-    alone = len(frame.columns) == 1
-    columns = [
-        [_cell(value, delimiter, alone) for value in plain_values(frame[c], kinds[c])]
-        for c in frame.columns
+def _delimited(columns: dict[str, list], delimiter: str) -> bytes:
+    alone = len(columns) == 1
+    cells = [
+        [_cell(value, delimiter, alone) for value in values]
+        for values in columns.values()
     ]
-    header = delimiter.join(_cell(str(c), delimiter, alone) for c in frame.columns)
-    lines = [header, *map(delimiter.join, zip(*columns, strict=True)), ""]
+    header = delimiter.join(_cell(str(c), delimiter, alone) for c in columns)
+    lines = [header, *map(delimiter.join, zip(*cells, strict=True)), ""]
     return "\n".join(lines).encode("utf-8")
 
 
@@ -95,12 +116,11 @@ def _cell(value: Any, delimiter: str, alone: bool) -> str:
     return text
 
 
-def _json_lines(frame: pd.DataFrame, kinds: dict[str, str]) -> bytes:
-    columns = [plain_values(frame[c], kinds[c]) for c in frame.columns]
-    names = [str(c) for c in frame.columns]
+def _json_lines(columns: dict[str, list]) -> bytes:
+    names = [str(c) for c in columns]
     lines = [
         json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, default=str)
-        for row in zip(*columns, strict=True)
+        for row in zip(*columns.values(), strict=True)
     ]
     return "\n".join([*lines, ""]).encode("utf-8")
 
@@ -120,49 +140,25 @@ def _arrow(frame: pd.DataFrame, kinds: dict[str, str], form: str) -> bytes:
     return sink.getvalue()
 
 
-def _excel(frame: pd.DataFrame, kinds: dict[str, str], name: str) -> bytes:
+def _excel(columns: dict[str, list], name: str) -> tuple[bytes, list[str]]:
     openpyxl = optional("openpyxl")
-    if len(frame) >= _MOST_SHEET_ROWS:
+    n_rows = max(map(len, columns.values()), default=0)
+    if n_rows >= _MOST_SHEET_ROWS:
         raise FileError(
-            f"{name}: {len(frame)} rows do not fit into an Excel sheet, which holds "
+            f"{name}: {n_rows} rows do not fit into an Excel sheet, which holds "
             f"{_MOST_SHEET_ROWS - 1}; write CSV or Parquet"
         )
     book = openpyxl.Workbook()
     sheet = book.active
     set_cell = cell_setter(name)
-    for place, row in enumerate(_sheet_rows(frame, kinds), start=1):
-        for column, value in enumerate(row, start=1):
+    notes = []
+    for place, (column, values) in enumerate(columns.items(), start=1):
+        set_cell(sheet.cell(1, place), str(column))
+        reason = why_text(values)
+        if reason is not None:
+            notes.append(f"column {column!r} is written as text: {reason}")
+        for row, value in enumerate(values, start=2):
             if value is not None:
-                set_cell(sheet.cell(place, column), value)
-    sink = io.BytesIO()
-    book.save(sink)
-    return sink.getvalue()
-
-
-def _sheet_rows(frame: pd.DataFrame, kinds: dict[str, str]) -> Iterator[tuple]:
-    yield tuple(str(column) for column in frame.columns)
-    columns = [plain_values(frame[c], kinds[c]) for c in frame.columns]
-    yield from zip(*columns, strict=True)
-
-
-def cell_setter(name: str) -> Any:
-    """Return a function that puts a plain value into a cell of a sheet.
-
-    Text is never taken for a formula, and times with a zone, which Excel does not
-    have, become text.
-    """
-    illegal = optional("openpyxl.utils.exceptions").IllegalCharacterError
-
-    def set_cell(cell: Any, value: Any) -> None:
-        if getattr(value, "tzinfo", None) is not None:
-            value = value.isoformat(sep=" ")
-        try:
-            cell.value = value
-        except illegal:
-            raise FileError(
-                f"{name}: the text {value!r} holds a character that Excel cannot store"
-            ) from None
-        if isinstance(value, str):
-            cell.data_type = "s"
-
-    return set_cell
+                text = value if reason is None else str(value)
+                set_cell(sheet.cell(row, place), text)
+    return save_book(book), notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from macfm.files._errors import FileError
 from macfm.files._styles import (
@@ -15,8 +16,10 @@ from macfm.files._styles import (
     IntegerStyle,
     Style,
     TextStyle,
+    number_style,
+    why_no_number,
 )
-from macfm.files._times import TimeStyle
+from macfm.files._times import TimeStyle, has_odd_zone
 
 __all__ = ["TextColumn", "check_kinds", "infer"]
 
@@ -41,6 +44,14 @@ class TextColumn:
     value_of: dict
     marks: dict[str, int]
     notes: list[str] = field(default_factory=list)
+
+    def value(self, text: str) -> Any:
+        """Return the value of a text, whose surrounding spaces only text columns keep.
+
+        In `value_of` the texts stand without them.
+        """
+        value = self.value_of[text.strip()]
+        return text if value is not None and self.style.kind == "text" else value
 
 
 def check_kinds(kinds: Mapping[str, str], columns: Collection[str], name: str) -> None:
@@ -110,8 +121,8 @@ def infer(
 
 def _first(texts: Collection[str], comma_first: bool, only_times: bool) -> Style | None:
     if not only_times:
-        style = BooleanStyle.of(texts) or IntegerStyle.of(texts)
-        style = style or FloatStyle.of(texts, comma_first=comma_first)
+        style = BooleanStyle.of(texts)
+        style = style or number_style(texts, comma_first=comma_first)
         if style is not None:
             return style
     return TimeStyle.of(texts)
@@ -159,7 +170,13 @@ def _notes(
     others = [text for text in clear if text not in numbers]
     n_numbers = sum(counts[text] for text in numbers)
     n_others = sum(counts[text] for text in others)
-    if others and all(_is_grouped(text) or text in numbers for text in clear):
+    lossy = None if others else why_no_number(clear)
+    odd = next((text for text in clear if has_odd_zone(text)), None)
+    if lossy:
+        notes.append(f"kept as text: {lossy}")
+    elif odd is not None:
+        notes.append(f"kept as text: {odd!r} has a time zone that does not exist")
+    elif others and all(_is_grouped(text) or text in numbers for text in clear):
         notes.append(
             f"kept as text: {others[0]!r} may have thousands separators; take them out "
             "to have it read as a number"

@@ -17,16 +17,18 @@ from macfm.files._marks import Marks, spellings
 from macfm.files._styles import (
     BooleanStyle,
     EmptyStyle,
-    FloatStyle,
-    IntegerStyle,
     TextStyle,
+    number_style,
+    why_no_number,
 )
-from macfm.files._table_file import Fill, StyledFile
+from macfm.files._table_file import Fill, Filled, StyledFile
 
 __all__ = ["JsonLinesFile", "read_json_lines"]
 
 _space = re.compile(r"[ \t\r]*").match
-_value = json.JSONDecoder().raw_decode
+# Numbers are read from their text, whatever their length.
+_value = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
+_surrogate = re.compile("[\ud800-\udfff]").search
 
 Spans = dict[str, tuple[int, int]]
 
@@ -84,7 +86,7 @@ class JsonLinesFile(StyledFile):
 
     def _stack(
         self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
-    ) -> bytes:
+    ) -> tuple[bytes, list[str]]:
         out = []
         keys = [json.dumps(name, ensure_ascii=False) for name in names]
         for number, fill in fills:
@@ -97,7 +99,7 @@ class JsonLinesFile(StyledFile):
                 if not rest.startswith("}"):
                     pairs.append("")
                 out.append(line[:brace] + comma.join(pairs) + rest)
-        return self._text.encode("\n".join([*out, ""]), self.source)
+        return self._text.encode("\n".join([*out, ""]), self.source), []
 
     def _filled_lines(self, fill: Fill) -> list[str]:
         lines = list(self._lines)
@@ -105,7 +107,7 @@ class JsonLinesFile(StyledFile):
         pieces: dict[int, list[tuple[str, str]]] = {}
         for name, filled in fill.items():
             for row, token in zip(
-                filled.rows.tolist(), self._render(name, filled.values), strict=True
+                filled.rows.tolist(), self._render(name, filled), strict=True
             ):
                 pieces.setdefault(row, []).append((name, token))
         for row, put in pieces.items():
@@ -127,16 +129,16 @@ class JsonLinesFile(StyledFile):
             lines[self._data[row]] = line
         return lines
 
-    def _render(self, name: str, values: list) -> list[str]:
-        """Values as JSON."""
+    def _render(self, name: str, filled: Filled) -> list[str]:
+        """What fills a column as JSON."""
         style, tokens = self._styles[name], self._tokens.get(name, {})
         if style.kind in ("integer", "float", "boolean"):
-            return style.render(values)
+            return style.render(filled.values, filled.bounds)
         if style.kind == "empty":
-            return [json.dumps(value, ensure_ascii=False) for value in values]
+            return [json.dumps(value, ensure_ascii=False) for value in filled.values]
         return [
             tokens.get(text) or json.dumps(text, ensure_ascii=False)
-            for text in style.render(values)
+            for text in style.render(filled.values)
         ]
 
 
@@ -216,13 +218,21 @@ def _spans(line: str, number: int, source: str) -> Spans:
             if not line.startswith(":", colon):
                 raise wrong(colon, "a colon is needed after a key")
             start = _space(line, colon + 1).end()
-            _, end = _value(line, start)
+            value, end = _value(line, start)
         except json.JSONDecodeError as error:
             raise wrong(error.pos, f"not JSON ({error.msg})") from None
         except RecursionError:
             raise wrong(start, "the value is nested too deeply") from None
         if key in spans:
             raise wrong(at, f"key {key!r} occurs twice")
+        for place, text in ((at, key), (start, value)):
+            if isinstance(text, str) and (half := _surrogate(text)):
+                raise wrong(
+                    place,
+                    f"the {'key' if place == at else f'value of {key!r}'} holds half a "
+                    f"character, \\u{ord(half[0]):04x} (a lone surrogate); replace it, "
+                    "for instance with \\ufffd",
+                )
         spans[key] = (start, end)
         at = _space(line, end).end()
         more = line.startswith(",", at)
@@ -257,9 +267,9 @@ def _column(
     notes: list[str] = []
     style = None
     if forms == {"number"}:
-        style = IntegerStyle.of(kept) or FloatStyle.of(
-            [raw.replace("Infinity", "inf") for raw in kept]
-        )
+        style = number_style([raw.replace("Infinity", "inf") for raw in kept])
+        if style is None:
+            notes.append(f"kept as text: {why_no_number(kept)}")
     elif forms == {"boolean"}:
         style = BooleanStyle()
     elif forms == {"string"}:

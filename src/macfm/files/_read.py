@@ -81,7 +81,7 @@ def read_table(
     >>> table = read_table(path)
     >>> table.kinds
     {'ward': 'text', 'weight': 'float'}
-    >>> table.write(table.frame.fillna({"weight": 68.123}), path, force=True)
+    >>> notes = table.write(table.frame.fillna({"weight": 68.123}), path, force=True)
     >>> print(path.read_text())
     ward,weight
     007,71.50

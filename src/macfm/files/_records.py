@@ -54,13 +54,15 @@ def is_quoted(raw: str) -> bool:
 
 
 def unquote(raw: str) -> str:
-    """Return what a raw field means, without quotes and surrounding spaces.
+    """Return the text of a raw field; spaces belong to it only inside quotes.
 
-    >>> unquote(' "a ""q"", b" ')
-    'a "q", b'
+    >>> unquote(' "a ""q"", b " ')
+    'a "q", b '
+    >>> unquote(" a ")
+    'a'
     """
     if is_quoted(raw):
-        raw = raw.strip(" ")[1:-1].replace('""', '"')
+        return raw.strip(" ")[1:-1].replace('""', '"')
     return raw.strip()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,17 +13,26 @@ import pandas as pd
 
 __all__ = [
     "KINDS",
+    "OPEN",
     "BooleanStyle",
+    "Bounds",
     "EmptyStyle",
     "FloatStyle",
     "IntegerStyle",
     "Style",
     "TextStyle",
+    "number_style",
     "text_array",
+    "why_no_number",
 ]
 
 KINDS = ("integer", "float", "boolean", "date", "datetime", "text", "empty")
 """Kinds of columns that a file of text can hold."""
+
+Bounds = tuple[float | None, float | None]
+"""Least and greatest value that may fill a column of numbers, None where it is open."""
+
+OPEN: Bounds = (None, None)
 
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)").fullmatch
 _FLOAT = re.compile(
@@ -66,8 +75,11 @@ class Style:
         """Return the column of a frame; None is a missing cell."""
         return text_array(values)
 
-    def render(self, values: Sequence[Any]) -> list[str]:
-        """Return values as texts in the style of the column."""
+    def render(self, values: Sequence[Any], bounds: Bounds = OPEN) -> list[str]:
+        """Return values as texts in the style of the column.
+
+        A number that lies within `bounds` does so as text, too.
+        """
         return [str(value) for value in values]
 
 
@@ -111,7 +123,7 @@ class IntegerStyle(Style):
         whole = [text.removesuffix(suffix) for text in texts]
         if not all(map(_INTEGER, whole)) or any(map(_TELEPHONE, whole)):
             return None
-        if any(len(text.lstrip("+-")) > _MOST_DIGITS for text in whole):
+        if any(_n_characters(text) > _MOST_DIGITS for text in whole):
             return None
         return cls(suffix)
 
@@ -125,7 +137,7 @@ class IntegerStyle(Style):
         plain = np.array([value or 0 for value in values], dtype=np.int64)
         return pd.arrays.IntegerArray(plain, missing)
 
-    def render(self, values: Sequence[Any]) -> list[str]:
+    def render(self, values: Sequence[Any], bounds: Bounds = OPEN) -> list[str]:
         """Return the nearest integers as text."""
         return [f"{round(value)}{self.suffix}" for value in values]
 
@@ -186,10 +198,24 @@ class FloatStyle(Style):
         """Return float64 with NaN for missing cells."""
         return np.array(values, dtype=np.float64)
 
-    def render(self, values: Sequence[Any]) -> list[str]:
-        """Return numbers with no more decimals than the column shows."""
-        texts = [self._text(float(value)) for value in values]
+    def render(self, values: Sequence[Any], bounds: Bounds = OPEN) -> list[str]:
+        """Return numbers with no more decimals than the column shows.
+
+        Those that this would take out of the bounds get more.
+        """
+        texts = [self._within(float(value), bounds) for value in values]
         return [text.replace(".", ",") for text in texts] if self.comma else texts
+
+    def _within(self, value: float, bounds: Bounds) -> str:
+        style, text = self, self._text(value)
+        while _is_inside(value, bounds) and not _is_inside(float(text), bounds):
+            style = replace(
+                style,
+                most=None if style.most is None else style.most + 1,
+                digits=None if style.digits is None else style.digits + 1,
+            )
+            text = style._text(value)
+        return text
 
     def _text(self, value: float) -> str:
         if not math.isfinite(value):
@@ -236,9 +262,52 @@ class BooleanStyle(Style):
         plain = np.array([bool(value) for value in values], dtype=bool)
         return pd.arrays.BooleanArray(plain, missing)
 
-    def render(self, values: Sequence[Any]) -> list[str]:
+    def render(self, values: Sequence[Any], bounds: Bounds = OPEN) -> list[str]:
         """Return the column's own words."""
         return [self.true if value else self.false for value in values]
+
+
+def number_style(
+    texts: Collection[str], *, comma_first: bool = False
+) -> IntegerStyle | FloatStyle | None:
+    """Return the style of a column of numbers, None where a number would lose digits.
+
+    So it would for identifiers of more than 18 digits and for 1e999.
+    """
+    style = IntegerStyle.of(texts) or FloatStyle.of(texts, comma_first=comma_first)
+    return None if style is None or why_no_number(texts) else style
+
+
+def why_no_number(texts: Collection[str]) -> str | None:
+    """Say why texts that are written as numbers cannot be held as such, or None.
+
+    >>> why_no_number(["12345678901234567890", "7"])
+    "'12345678901234567890' has more digits than a number keeps"
+    >>> why_no_number(["12345678901234567890", "7.5"])
+    """
+    longest = max(texts, key=_n_characters, default="")
+    if _n_characters(longest) > _MOST_DIGITS and all(map(_INTEGER, texts)):
+        return f"{_shown(longest)} has more digits than a number keeps"
+    large = (t for t in texts if len(t) > 300 or "e" in t or "E" in t)
+    for text in large:
+        if _FLOAT(text) and math.isinf(float(text)) and text[-1:].isdigit():
+            return f"{_shown(text)} is larger than a number can be"
+    return None
+
+
+def _n_characters(text: str) -> int:
+    """Length of a number without its sign."""
+    return len(text.lstrip("+-"))
+
+
+def _shown(text: str) -> str:
+    """A text in a message, cut short."""
+    return repr(text if len(text) <= 40 else f"{text[:30]}...")
+
+
+def _is_inside(value: float, bounds: Bounds) -> bool:
+    low, high = bounds
+    return (low is None or value >= low) and (high is None or value <= high)
 
 
 def _same(case: Any, texts: Collection[str]) -> bool:

@@ -16,7 +16,7 @@ from macfm.files._errors import FileError
 from macfm.files._formats import Format, resolve_format
 from macfm.files._fresh import encode_frame
 from macfm.files._infer import TextColumn
-from macfm.files._styles import Style
+from macfm.files._styles import OPEN, Bounds, Style
 from macfm.files._target import check_target, is_folder, write_bytes, write_folder
 
 __all__ = ["Fill", "Filled", "StyledFile", "TableFile", "fill_frame"]
@@ -32,10 +32,13 @@ class Filled:
         Numbers of the rows, from 0.
     values : list of length n_filled
         Their values.
+    bounds : (low, high)
+        What numbers were to lie within; rounding does not take them out of it.
     """
 
     rows: np.ndarray
     values: list
+    bounds: Bounds = OPEN
 
 
 Fill = dict[str, Filled]
@@ -51,7 +54,7 @@ def fill_frame(
         if style.kind == "empty":
             continue
         values = frame[name].copy()
-        texts = style.render(filled.values)
+        texts = style.render(filled.values, filled.bounds)
         values.iloc[filled.rows] = style.array(style.values(texts))
         frame[name] = values
     return frame
@@ -131,9 +134,10 @@ class TableFile(ABC):
         completed: pd.DataFrame,
         path: str | os.PathLike[str],
         *,
+        bounds: Mapping[str, Any] | str | None = None,
         format: str | None = None,
         force: bool = False,
-    ) -> None:
+    ) -> list[str]:
         """Write the table with its holes filled from a completed one.
 
         Only cells that are missing in `frame` are taken from `completed`; all others
@@ -145,19 +149,28 @@ class TableFile(ABC):
             A table of the same columns and number of rows.
         path : str or path
             Where to write; "-" is standard output.
+        bounds : mapping of column to (low, high), optional
+            What filled numbers lie within, None for an open side, as given to the
+            imputer. A number that would leave it when it is rounded to the decimals of
+            its column gets more of them.
         format : str, optional
             Name of the format, such as ``"csv"`` or ``"csv.gz"``; by default the
             suffix tells, and standard output takes the format of the input.
         force : bool, default=False
             Whether an existing file may be replaced.
+
+        Returns
+        -------
+        list of str
+            What a person should know about how the file was written, such as a column
+            that another format can only hold as text.
         """
         path = os.fspath(path)
         form = self._target_format(path, format)
         check_target(path, force=force)
-        fill = self._fill(completed)
-        write_bytes(
-            path, compress(self._one(fill, form), form.compression), force=force
-        )
+        data, notes = self._one(self._fill(completed, bounds), form)
+        write_bytes(path, compress(data, form.compression), force=force)
+        return notes
 
     def write_draws(
         self,
@@ -167,9 +180,10 @@ class TableFile(ABC):
         imp_column: str = ".imp",
         id_column: str = ".id",
         include_original: bool = False,
+        bounds: Mapping[str, Any] | str | None = None,
         format: str | None = None,
         force: bool = False,
-    ) -> None:
+    ) -> list[str]:
         """Write several completed tables, stacked in one file or as a folder of files.
 
         A stacked file begins with the number of the draw, from 1, and the number of
@@ -187,11 +201,18 @@ class TableFile(ABC):
             Names of the two columns of a stacked file.
         include_original : bool, default=False
             Whether the table with its holes comes first, as number 0.
+        bounds : mapping of column to (low, high), optional
+            As in `write`.
         format : str, optional
             Name of the format; by default a file's suffix tells, and a folder takes
             the format of the input.
         force : bool, default=False
             Whether existing files may be replaced.
+
+        Returns
+        -------
+        list of str
+            What a person should know about how the files were written.
         """
         path = os.fspath(path)
         folder = is_folder(path, format)
@@ -199,12 +220,13 @@ class TableFile(ABC):
         if folder and format is None:
             form = self.format
         first = 0 if include_original else 1
-        fills = (self._fill(draw) for draw in draws)
+        fills = (self._fill(draw, bounds) for draw in draws)
         if folder:
-            files = self._draw_files(fills, form, include_original)
+            notes: list[str] = []
+            files = self._draw_files(fills, form, include_original, notes)
             stale = f"draw_*{form.suffix}"
             write_folder(path, files, stale=stale, force=force)
-            return
+            return list(dict.fromkeys(notes))
         check_target(path, force=force)
         for name in (imp_column, id_column):
             if name in self.frame.columns or imp_column == id_column:
@@ -214,25 +236,33 @@ class TableFile(ABC):
                 )
         every = ([{}] if include_original else []) + list(fills)
         numbered = list(enumerate(every, start=first))
+        names = (imp_column, id_column)
         stack = self._stack if self._is_native(form) else self._stack_afresh
-        data = stack(numbered, (imp_column, id_column), form)
+        data, notes = stack(numbered, names, form)
         write_bytes(path, compress(data, form.compression), force=force)
+        return notes
 
     def _draw_files(
-        self, fills: Iterable[Fill], form: Format, include_original: bool
+        self,
+        fills: Iterable[Fill],
+        form: Format,
+        include_original: bool,
+        notes: list[str],
     ) -> Iterator[tuple[str, bytes]]:
-        """Name and bytes of each file of a folder."""
+        """Name and bytes of each file of a folder; adds to `notes`."""
         every = ([{}] if include_original else []) + list(fills)
         first = 0 if include_original else 1
         width = max(2, len(str(len(every) - 1 + first)))
         for number, fill in enumerate(every, start=first):
-            data = compress(self._one(fill, form), form.compression)
-            yield f"draw_{number:0{width}d}{form.suffix}", data
+            data, more = self._one(fill, form)
+            notes += more
+            name = f"draw_{number:0{width}d}{form.suffix}"
+            yield name, compress(data, form.compression)
 
     def _stack_afresh(
         self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
-    ) -> bytes:
-        """One file of several numbered tables in a format other than the source's."""
+    ) -> tuple[bytes, list[str]]:
+        """One new file of several numbered tables, and notes on it."""
         frames = [self._typed(fill) for _, fill in fills]
         for (number, _), frame in zip(fills, frames, strict=True):
             frame.insert(0, names[1], np.arange(1, len(frame) + 1))
@@ -245,13 +275,15 @@ class TableFile(ABC):
         form = resolve_format(path, given)
         return Format(self.format.name) if form is None else form
 
-    def _one(self, fill: Fill, form: Format) -> bytes:
-        """The plain bytes of one table in a format."""
+    def _one(self, fill: Fill, form: Format) -> tuple[bytes, list[str]]:
+        """The plain bytes of one table in a format, and notes on them."""
         if self._is_native(form):
-            return self._encode(fill, form)
+            return self._encode(fill, form), []
         return encode_frame(self._typed(fill), self.kinds, form, self.source)
 
-    def _fill(self, completed: pd.DataFrame) -> Fill:
+    def _fill(
+        self, completed: pd.DataFrame, bounds: Mapping[str, Any] | str | None
+    ) -> Fill:
         """Take from a completed table what is missing in the file."""
         if list(completed.columns) != list(self.frame.columns):
             raise FileError(
@@ -271,8 +303,17 @@ class TableFile(ABC):
             cells = completed.iloc[:, place]
             rows = np.flatnonzero(missing & cells.notna().to_numpy())
             if len(rows):
-                fill[column] = Filled(rows, cells.iloc[rows].tolist())
+                limits = self._limits(column, bounds)
+                fill[column] = Filled(rows, cells.iloc[rows].tolist(), limits)
         return fill
+
+    def _limits(self, column: str, bounds: Mapping[str, Any] | str | None) -> Bounds:
+        """What the numbers of a column lie within; others are not rounded out of it."""
+        if self.kinds[column] != "float" or not isinstance(bounds, Mapping):
+            return OPEN
+        limits = bounds.get(column, OPEN)
+        # What was observed has no more decimals than the column, which rounding keeps.
+        return OPEN if isinstance(limits, str) else limits
 
     def _facts(self) -> dict[str, Any]:
         """What else `describe` tells about the file."""
@@ -289,8 +330,8 @@ class TableFile(ABC):
     @abstractmethod
     def _stack(
         self, fills: list[tuple[int, Fill]], names: tuple[str, str], form: Format
-    ) -> bytes:
-        """Return the bytes of one file of several numbered tables."""
+    ) -> tuple[bytes, list[str]]:
+        """Return the bytes of one file of several numbered tables, and notes on it."""
 
     @abstractmethod
     def _typed(self, fill: Fill) -> pd.DataFrame:

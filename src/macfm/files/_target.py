@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
+import io
 import os
-import secrets
-import shutil
 import stat
 import sys
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
+from macfm._replace import replace_file, replace_folder, restore_folder
 from macfm.files._errors import FileError
 
 __all__ = [
@@ -73,7 +74,7 @@ def check_target(
     Parameters
     ----------
     path : str or path
-        Where a file is to be written; "-" is always possible.
+        Where a file is to be written; "-" is standard output.
     draws : bool, default=False
         Whether several tables are to be written, as by `TableFile.write_draws`, which
         may make a folder.
@@ -85,11 +86,15 @@ def check_target(
     Raises
     ------
     FileError
-        If the file exists and `force` is False, if `path` is a folder, or if the
-        folder it is to stand in is missing or may not be written to.
+        If the file exists and `force` is False, if `path` is a folder, if the folder
+        it is to stand in is missing or may not be written to, or if standard output is
+        closed.
     """
     path = os.fspath(path)
-    if path == "-" or _is_device(path):
+    if path == "-":
+        _check_stdout()
+        return
+    if _is_device(path):
         return
     if draws and is_folder(path, format):
         _check_folder(path, force=force)
@@ -108,34 +113,22 @@ def check_target(
 
 
 def write_bytes(path: str, data: bytes, *, force: bool) -> None:
-    """Write beside and rename, so that a file is there whole or not at all.
+    """Write a file that is there whole or not at all.
 
     A reader that closed the pipe early, as ``head`` does, is no error.
     """
     check_target(path, force=force)
-    if path == "-":
-        _write_stdout(data)
-        return
-    if _is_device(path):
-        with open(path, "wb") as device:
-            device.write(data)
-        return
-    path = os.path.realpath(path)  # a link stays a link
-    parent, name = os.path.split(path)
-    beside = os.path.join(parent, f".{name[:80]}.{secrets.token_hex(4)}.tmp")
     try:
-        try:
-            with open(beside, "xb") as file:
-                if os.path.exists(path):
-                    shutil.copymode(path, beside)
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            check_target(path, force=force)
-            os.replace(beside, path)
-        except BaseException:
-            _remove(beside)
-            raise
+        if path == "-":
+            _write_stdout(data)
+        elif _is_device(path):
+            with open(path, "wb") as device:
+                device.write(data)
+        else:
+            replace_file(path, data, overwrite=force)
+    except FileExistsError:
+        check_target(path, force=force)
+        raise
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({error.strerror})") from None
 
@@ -152,32 +145,14 @@ def write_folder(
     files : iterable of (name, bytes)
         What to write; may be made one at a time.
     stale : str
-        Pattern of the files that an earlier run left; with `force` they go.
+        Pattern of the files that an earlier run left; with `force` they go, and all
+        else in the folder stays.
     force : bool
-        Whether an existing folder may be written into.
+        Whether an existing folder may be replaced.
     """
     _check_folder(folder, force=force)
-    target = Path(os.path.realpath(folder))
-    beside = target.parent / f".{target.name[:80]}.{secrets.token_hex(4)}.tmp"
     try:
-        try:
-            beside.mkdir()
-            names = []
-            for name, data in files:
-                (beside / name).write_bytes(data)
-                names.append(name)
-            if target.is_dir():
-                for old in target.glob(stale):
-                    if old.is_file():
-                        old.unlink()
-                for name in names:
-                    os.replace(beside / name, target / name)
-                beside.rmdir()
-            else:
-                os.replace(beside, target)
-        except BaseException:
-            shutil.rmtree(beside, ignore_errors=True)
-            raise
+        replace_folder(folder, files, stale=lambda name: fnmatchcase(name, stale))
     except OSError as error:
         raise FileError(f"{folder}: cannot be written ({error.strerror})") from None
 
@@ -185,6 +160,7 @@ def write_folder(
 def _check_folder(folder: str, *, force: bool) -> None:
     """Refuse a folder that cannot take files, or holds some already."""
     target = Path(os.path.realpath(folder))
+    restore_folder(target)
     if target.exists() and not target.is_dir():
         raise FileError(f"{folder}: is a file, not a folder")
     if target.is_dir() and any(target.iterdir()) and not force:
@@ -194,19 +170,46 @@ def _check_folder(folder: str, *, force: bool) -> None:
         )
     if not target.parent.is_dir():
         raise FileError(f"{folder}: there is no folder {target.parent}")
-    if not os.access(target if target.is_dir() else target.parent, os.W_OK):
+    if target.is_dir() and (
+        os.path.ismount(target) or Path(os.path.realpath(".")).is_relative_to(target)
+    ):
+        what = "a mounted" if os.path.ismount(target) else "the current"
+        raise FileError(
+            f"{folder}: is {what} folder, which cannot be replaced as a whole; name a "
+            "folder inside it"
+        )
+    if not os.access(target.parent, os.W_OK):
         raise FileError(f"{folder}: cannot be written (Permission denied)")
+
+
+def _check_stdout() -> None:
+    """Refuse a standard output that is closed or full."""
+    try:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        os.write(sys.stdout.fileno(), b"")
+    except io.UnsupportedOperation:  # a stream in memory
+        return
+    except OSError as error:
+        raise _stdout_failed(error) from None
 
 
 def _write_stdout(data: bytes) -> None:
     try:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # What is still buffered would fail again when Python closes down.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+        if not isinstance(error, BrokenPipeError):
+            raise _stdout_failed(error) from None
+
+
+def _stdout_failed(error: OSError) -> FileError:
+    reason = "it is closed" if error.errno == errno.EBADF else error.strerror
+    return FileError(f"standard output: cannot be written ({reason})")
 
 
 def _is_device(path: str) -> bool:
@@ -216,8 +219,3 @@ def _is_device(path: str) -> bool:
     except OSError:
         return False
     return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
-
-
-def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(path)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm.files._styles import Style
+from macfm.files._styles import OPEN, Bounds, Style
 
-__all__ = ["TimeStyle"]
+__all__ = ["TimeStyle", "has_odd_zone"]
 
 _TIME = (
     r"(?:(?P<gap>[T ])(?P<minute>[0-9]{2}:[0-9]{2})(?P<second>:[0-9]{2})?"
@@ -27,6 +27,21 @@ _LAYOUTS = {
     "d/m/y": re.compile(rf"{_D}/{_M}/{_Y}{_TIME}").fullmatch,
     "m/d/y": re.compile(rf"{_M}/{_D}/{_Y}{_TIME}").fullmatch,
 }
+
+
+_ODD_ZONE = re.compile(
+    r"[0-9./-]{8,10}[T ][0-9:.]{5,18}[+-](?:[0-9]{2}:?[6-9][0-9]|(?:2[4-9]|[3-9][0-9])"
+    r":?[0-9]{2})"
+).fullmatch
+
+
+def has_odd_zone(text: str) -> bool:
+    """Whether a time is that of a zone a day or more away, or of 60 minutes and more.
+
+    >>> has_odd_zone("2024-03-01T10:00:00+96:00"), has_odd_zone("2024-03-01 10:00Z")
+    (True, False)
+    """
+    return _ODD_ZONE(text) is not None
 
 
 @dataclass(frozen=True)
@@ -103,7 +118,7 @@ class TimeStyle(Style):
         )
         try:
             style.values(texts)
-        except ValueError:  # no such day
+        except ValueError:  # no such day, no such zone
             return None
         return style
 
@@ -132,7 +147,7 @@ class TimeStyle(Style):
             return stamps.array
         return stamps.dt.tz_localize("UTC").dt.tz_convert(self._tz()).array
 
-    def render(self, values: Sequence[Any]) -> list[str]:
+    def render(self, values: Sequence[Any], bounds: Bounds = OPEN) -> list[str]:
         """Return times as text, rounded to what the column shows."""
         return [self._text(pd.Timestamp(value)) for value in values]
 
@@ -165,7 +180,10 @@ class TimeStyle(Style):
         if self.zone in ("", "Z"):
             return 0
         digits = self.zone[1:].replace(":", "")
-        seconds = int(digits[:2]) * 3600 + int(digits[2:]) * 60
+        hours, minutes = int(digits[:2]), int(digits[2:])
+        if hours > 23 or minutes > 59:
+            raise ValueError(f"there is no time zone {self.zone}")
+        seconds = hours * 3600 + minutes * 60
         return -seconds if self.zone[0] == "-" else seconds
 
     def _tz(self) -> dt.tzinfo:

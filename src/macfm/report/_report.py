@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from macfm._replace import replace_file
 from macfm.bench.compare import Comparison
 from macfm.report._facts import gather
 from macfm.report._figures import require
@@ -40,15 +40,7 @@ class Report:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page into a file, replaced in one step if it is there."""
         target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self.html)
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        replace_file(target, self.html.encode("utf-8"))
         return target
 
     def __repr__(self) -> str:
@@ -145,10 +137,3 @@ def write_report(
         The file.
     """
     return make_report(imputer, frame, **options).save(path)
-
-
-def _umask() -> int:
-    """The permissions that new files do not get."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
