@@ -25,6 +25,7 @@ FAMILIES = {
     "softimpute": "statistical",
     "gcimpute": "statistical",
     "missforest": "trees",
+    "extra-trees": "trees",
     "miceforest": "trees",
     "hyperimpute": "trees",
     "macfm": "ours",
