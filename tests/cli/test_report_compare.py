@@ -16,7 +16,24 @@ def test_methods_are_compared_on_hidden_cells(folder, done, quick):
     assert "Right categories, % (higher is better)" in told
     assert "On numbers " in told
     assert "On categories " in told
-    assert " does best (" in told
+    assert "Advice: " in told
+    assert "seconds a fold" in told
+
+
+def test_a_comparison_of_nothing_is_no_success(folder, run, quick, monkeypatch):
+    result = run("compare", "patients.csv", "--id", "id", "--folds", 1, *quick)
+    assert result.exit_code == 1
+    assert "nothing could be compared: no column has enough" in result.stderr
+
+    def fail(self, train):
+        raise RuntimeError("no idea")
+
+    monkeypatch.setattr("macfm.bench.methods._constant.ConstantMethod.fit", fail)
+    words = ("compare", "numbers.csv", "--methods", "mean", "--folds", 1, "--json")
+    result = run(*words, *quick)
+    assert result.exit_code == 1
+    assert "mean failed: RuntimeError: no idea" in result.stderr
+    assert json.loads(result.stdout)["advice"]["method"] is None
 
 
 def test_a_comparison_as_json(folder, done, quick):
