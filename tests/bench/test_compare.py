@@ -317,7 +317,9 @@ def test_arrays_and_polars_frames_compare_alike(frame):
 
 
 def test_the_public_names_are_listed():
-    assert set(module.__all__) == {"Comparison", "compare", "expected_by_rank"}
+    assert set(module.__all__) == {
+        *("Comparison", "compare", "expected_by_rank", "seconds_words")
+    }
 
 
 class Truthful(Spy):

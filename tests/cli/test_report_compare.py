@@ -71,3 +71,15 @@ def test_a_report_from_a_model_and_one_beside_an_imputation(folder, done, quick)
     result = done("report", "numbers.csv", "--model", "m.macfm", "--no-compare")
     assert "fitted" not in result.stderr
     assert (folder / "report.html").exists()
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_rows_of_a_report_are_lines_of_the_file_or_ids(folder, done, quick, named):
+    pytest.importorskip("matplotlib")
+    words = ("report", "patients.csv", "--no-compare")
+    done(*words, "--ignore", "seen", *(("--id", "id") if named else ()), *quick)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert f'<th scope="col">{"id" if named else "line"}</th>' in page
+    # The hole in the age of 012 stands in line 3, the one in the ward of 016 in line 8.
+    assert f'<th scope="row">{"012" if named else "3"}</th>' in page
+    assert f'<th scope="row">{"016" if named else "8"}</th>' in page

@@ -418,3 +418,11 @@ def test_thousands_are_no_decimals_of_zero(tmp_path):
     path.write_text('a\n"1,000"\n"2,500"\n1\n')
     table = read_table(path, na_values=["1"])
     assert table.frame["a"].isna().tolist() == [False, False, True]
+
+
+def test_rows_know_their_lines(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n1,"x\ny"\n\n2,\n')
+    places = read_table(path).places
+    assert places.tolist() == [2, 5]
+    assert places.name == "line"

@@ -112,3 +112,9 @@ def test_a_mark_is_known_with_decimals_of_zero(tmp_path):
     path.write_text('{"a": 1.5}\n{"a": -999.0}\n{"a": -999}\n')
     table = read_table(path, na_values=["-999"])
     assert table.frame["a"].isna().tolist() == [False, True, True]
+
+
+def test_rows_know_their_lines(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": 1}\n\n{"a": null}\n')
+    assert read_table(path).places.tolist() == [1, 3]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from macfm.bench._advice import seconds_words
 from macfm.bench._coverage import expected_by_rank
 from macfm.bench._folds import Run, SetUp
 from macfm.bench._threads import usual_threads
@@ -20,7 +21,7 @@ from macfm.table import TableSchema, as_table
 if TYPE_CHECKING:
     from macfm import MACFMImputer
 
-__all__ = ["Comparison", "compare", "expected_by_rank"]
+__all__ = ["Comparison", "compare", "expected_by_rank", "seconds_words"]
 
 LEAST_CELLS = 10  # observed cells a column needs to be scored
 LEAST_LEFT = 5  # observed cells a fold leaves to a column
