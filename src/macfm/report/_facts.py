@@ -13,6 +13,7 @@ import pandas as pd
 
 from macfm.bench.compare import Comparison, compare
 from macfm.bench.frames import NUMBER_KINDS, number_text, plain_frame
+from macfm.plot import short_names
 from macfm.profile import TableProfile, profile
 from macfm.table import ColumnSchema, TableSchema
 
@@ -99,6 +100,12 @@ class Facts:
     def drawn_values(self) -> list[pd.DataFrame]:
         """The draws as floats and text."""
         return [number_text(draw, self.schema) for draw in self.draws]
+
+    @cached_property
+    def labels(self) -> dict[Hashable, str]:
+        """The columns' names as pictures show them, short and different."""
+        names = self.frame.columns.tolist()
+        return dict(zip(names, short_names(names, most=26), strict=True))
 
     @cached_property
     def filled(self) -> pd.DataFrame:

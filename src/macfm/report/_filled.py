@@ -111,8 +111,7 @@ def _distribution(facts: Facts, name: Hashable, k: int) -> Any:
 
     def draw(ax: Axes) -> None:
         plot.distributions(table, completed, [name], ax=ax, style=THEME)
-        title = f"{_brief(name, 26)} · {int(facts.n_filled[name]):,} filled"
-        title = title.replace("$", r"\$")
+        title = f"{facts.labels[name]} · {int(facts.n_filled[name]):,} filled"
         ax.set_title(title, loc="left", color=THEME.ink, fontsize=9.5)
         if ax.get_legend() is not None:
             ax.get_legend().remove()
@@ -152,8 +151,7 @@ def _sure(facts: Facts) -> list[Any]:
             ax: Axes, draws: list = draws, before: Any = before, name: Any = name
         ) -> None:
             plot.intervals(draws, before, name, n=40, ax=ax, style=THEME)
-            title = _brief(name, 30).replace("$", r"\$")
-            ax.set_title(title, loc="left", color=THEME.ink, fontsize=9.5)
+            ax.set_title(facts.labels[name], loc="left", color=THEME.ink, fontsize=9.5)
             ax.set_ylabel("")
 
         label = f"Intervals of the filled cells of {name}"

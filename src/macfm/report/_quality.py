@@ -9,7 +9,11 @@ import pandas as pd
 
 from macfm.bench.compare import Comparison, seconds_words
 from macfm.report._facts import Facts
-from macfm.report._quality_figures import coverage_figure, error_figure
+from macfm.report._quality_figures import (
+    MOST_DRAWN,
+    coverage_figure,
+    error_figure,
+)
 from macfm.report._words import count, listed, number, setting
 
 __all__ = ["quality_section"]
@@ -36,6 +40,7 @@ def quality_section(facts: Facts) -> dict[str, Any] | None:
         "rule": found.rule,
         "error_rule": found.error_rule,
         "dots": error_figure(found, names),
+        "n_drawn": MOST_DRAWN,
         "calibration": _levels(found),
         "spread_words": _spread_words(found),
         "off_words": _off_words(found),
@@ -79,18 +84,20 @@ def _verdict(found: Comparison, facts: Facts) -> list[str]:
         )
     said += found.verdict
     ratios = found.table("rmse_ratio", "number").astype(float).dropna(how="all")
-    hard = [
-        name
-        for name in ratios.index[ratios["macfm"] > LITTLE]
-        if name not in found.flat
-    ]
+    least = ratios.drop(columns="mean", errors="ignore").min(axis=1)
+    hard = [name for name in ratios.index[least > LITTLE] if name not in found.flat]
     if hard:
         said.append(
-            f"Hardly better than the mean: {listed(hard, most=8)}. The other columns "
-            "say little about these values, so single filled values carry little "
-            "information."
+            f"No method is much better than the mean on {_few(hard)}: the other "
+            "columns say little about these values, so single filled values carry "
+            "little information."
         )
     return said
+
+
+def _few(names: list[Any]) -> str:
+    """List names, fewer of them if they are long."""
+    return listed(names, most=8 if sum(len(str(n)) for n in names[:8]) < 160 else 3)
 
 
 def _advice(found: Comparison, facts: Facts) -> list[str]:
@@ -257,7 +264,7 @@ def _off_words(found: Comparison) -> str | None:
             for row in rows.itertuples()
         ]
         if named:
-            parts.append(f"too {side} for {listed(named, most=8)}")
+            parts.append(f"too {side} for {_few(named)}")
     level = 100 * off["level"].iloc[0]
     return (
         f"Single columns are far off: {level:.0f} % intervals are {'; '.join(parts)}. "
