@@ -512,3 +512,4 @@ def test_trees_are_usual_where_they_are_quick():
     assert "extra-trees" in usual_methods(155, 20)
     assert "extra-trees" not in usual_methods(5000, 20)
     assert "extra-trees" not in usual_methods(60, 70)
+    assert "extra-trees" not in usual_methods(155, 20, time_limit=10)

@@ -66,6 +66,7 @@ class Run:
         self.sd = self.truth[numbers].std(ddof=0)
         self.flat = [n for n in numbers if is_flat(self.truth[n].dropna().to_numpy())]
         self.cut_short: list[float] = []
+        self.on_gpu = _is_gpu(self.setup.imputer.device)
 
     def may_go_on(self, fold: int) -> bool:
         """Whether the time left is enough for another fold."""
@@ -238,6 +239,8 @@ class Run:
                 f"{self.n_folds} of {self.n_wanted} folds were run in "
                 f"{self.time_limit:g} seconds."
             )
+        if self.on_gpu:
+            notes.append("macfm ran on a GPU, the other methods on the CPU.")
         if self.cut_short:
             notes.append(
                 f"The time limit ended macfm's training after "
@@ -315,6 +318,13 @@ class Run:
             "realised": ("realised", "mean"),
         }
         return cells.groupby("column", sort=False).agg(**how).reset_index()
+
+
+def _is_gpu(device: str) -> bool:
+    """Whether an imputer with that parameter computes on a GPU."""
+    import torch
+
+    return device != "cpu" and torch.cuda.is_available()
 
 
 def _check_filled(filled: pd.DataFrame, hidden: pd.DataFrame) -> None:

@@ -28,7 +28,7 @@ LEAST_LEFT = 5  # observed cells a fold leaves to a column
 MOST_CATEGORIES = 200
 USUAL = ("mean", "knn", "mice")
 # Up to these, and to rows x columns^2, extra-trees take about ten seconds a fold.
-TREE_COLUMNS, TREE_WORK = 30, 300_000
+TREE_COLUMNS, TREE_WORK, TREE_SECONDS = 30, 300_000, 60.0
 
 
 def compare(
@@ -61,7 +61,8 @@ def compare(
     methods : sequence of str, default=None
         Names in ``macfm.bench.methods.METHODS``; "mean" is always run, as the unit.
         When None "mean", "knn", "mice", and "extra-trees" if they take some seconds a
-        fold: up to 30 columns, and rows times columns squared up to 300,000.
+        fold: up to 30 columns, rows times columns squared up to 300,000, and no time
+        limit of less than a minute.
     n_folds : int, default=5
         Folds; the cells they hide are disjoint.
     share : float, default=0.1
@@ -121,7 +122,8 @@ def compare(
         warnings.simplefilter("ignore", UserWarning)
         setup = _set_up(frame, imputer, rng, max_rows=max_rows)
         if methods is None:
-            others = [make_method(name) for name in usual_methods(*setup.frame.shape)]
+            usual = usual_methods(*setup.frame.shape, time_limit=time_limit)
+            others = [make_method(name) for name in usual]
         masks = _masks(setup, rng, n_folds=n_folds, share=share)
         run = Run(
             setup,
@@ -138,8 +140,10 @@ def compare(
     return run.result(share=share)
 
 
-def usual_methods(n_rows: int, n_columns: int) -> list[str]:
-    """Return the methods that a table of that size is compared with.
+def usual_methods(
+    n_rows: int, n_columns: int, *, time_limit: float | None = None
+) -> list[str]:
+    """Return the methods that a table of that size is compared with in that time.
 
     Examples
     --------
@@ -147,6 +151,7 @@ def usual_methods(n_rows: int, n_columns: int) -> list[str]:
     (['mean', 'knn', 'mice', 'extra-trees'], ['mean', 'knn', 'mice'])
     """
     few = n_columns <= TREE_COLUMNS and n_rows * n_columns**2 <= TREE_WORK
+    few = few and (time_limit is None or time_limit >= TREE_SECONDS)
     return [*USUAL, "extra-trees"] if few else [*USUAL]
 
 
