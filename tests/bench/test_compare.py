@@ -301,6 +301,14 @@ def test_plain_forms_hold_every_type():
     assert at == frame["at"][0]
 
 
+def test_codes_are_written_as_whole_numbers():
+    frame = pd.DataFrame({"code": [1.0, np.nan, 2.0], "half": [0.5, 1.0, np.nan]})
+    schema = TableSchema.infer(as_table(frame), categorical=["code", "half"])
+    table = number_text(frame, schema)
+    assert table["code"].tolist() == ["1", None, "2"]
+    assert table["half"].tolist() == ["0.5", "1", None]
+
+
 def test_arrays_and_polars_frames_compare_alike(frame):
     pl = pytest.importorskip("polars")
     options = {"n_folds": 1, "methods": ["knn"]}
