@@ -41,7 +41,7 @@ ALLOWED = {
         {"macfm", "table", "files"},
         {
             *("numpy", "pandas", "scipy", "sklearn", "joblib", "torch", "rich"),
-            "packaging",
+            *("packaging", "threadpoolctl"),
             *("matplotlib", "jinja2", "markupsafe", "pyarrow", "openpyxl", "xlrd"),
             *("miceforest", "hyperimpute", "gcimpute"),
         },

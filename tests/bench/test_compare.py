@@ -1,6 +1,7 @@
 """The comparison on a user's own cells."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,8 +9,8 @@ import pytest
 
 from macfm import MACFMImputer
 from macfm.bench import compare as module
-from macfm.bench._folds import held_by_rank
-from macfm.bench.compare import compare, expected_by_rank
+from macfm.bench._coverage import coverage_table, held_by_rank
+from macfm.bench.compare import compare, expected_by_rank, usual_methods
 from macfm.bench.frames import number_text, plain_frame
 from macfm.bench.methods import METHODS, Method
 from macfm.table import TableSchema, as_table
@@ -53,12 +54,28 @@ def test_a_copy_is_found_and_noise_is_not(trained):
     assert right.loc["sign", "macfm"] > 0.85 > right.loc["sign", "mean"]
 
 
-def test_overall_is_the_mean_over_columns(trained):
-    ratios = trained.table("rmse_ratio", "number").mean()
-    overall = trained.overall.set_index("method")["rmse_ratio"]
-    assert trained.methods == ["macfm", "mean", "knn", "mice"]
+def test_overall_pools_the_columns(trained):
+    ratios = trained.table("rmse_ratio", "number").astype(float)
+    overall = trained.overall.set_index("method")
+    assert trained.methods == ["macfm", "mean", "knn", "mice", "extra-trees"]
+    assert overall.loc["mean", "rmse_ratio"] == 1
     for method in trained.methods:
-        assert overall[method] == pytest.approx(ratios[method])
+        score = overall.loc[method, "rmse_ratio"]
+        assert score == pytest.approx(np.sqrt((ratios[method] ** 2).mean()), abs=0.05)
+        assert overall.loc[method, "seconds"] > 0
+    assert overall["draws"].to_dict() == {
+        **dict.fromkeys(["macfm", "mice"], True),
+        **dict.fromkeys(["mean", "knn", "extra-trees"], False),
+    }
+
+
+def test_every_score_has_its_standard_error(trained):
+    for table in (trained.columns, trained.overall):
+        for score in ("rmse_ratio", "mae_ratio", "accuracy"):
+            known = table[score].notna()
+            assert (table.loc[known, f"{score}_se"] >= 0).all()
+            assert table.loc[~known, f"{score}_se"].isna().all()
+    assert trained.pairs.groupby("score").size().tolist() == [10, 10, 10]
 
 
 def test_errors_pool_the_folds(trained):
@@ -75,7 +92,10 @@ def test_errors_pool_the_folds(trained):
 def test_the_same_seed_gives_the_same_answer(frame):
     first, second = (compare(frame, imputer=tiny(), n_folds=1) for _ in range(2))
     without = lambda table: table.drop(columns="seconds", errors="ignore")  # noqa: E731
-    for name in ("columns", "folds", "overall", "calibration", "certainty"):
+    tables = ("columns", "folds", "overall", "pairs", "calibration", "certainty")
+    assert first.verdict == second.verdict
+    assert first.advice.method == second.advice.method
+    for name in tables:
         pd.testing.assert_frame_equal(
             without(getattr(first, name)), without(getattr(second, name))
         )
@@ -203,7 +223,10 @@ def test_progress_counts_the_fits(frame):
 
 def test_json_is_plain(trained):
     plain = json.loads(json.dumps(trained.to_json(), allow_nan=False))
-    assert plain["format"] == 1
+    assert plain["format"] == 2
+    assert plain["verdict"] == trained.verdict
+    assert plain["advice"]["method"] == trained.advice.method
+    assert plain["advice"]["sentences"] == list(trained.advice.sentences)
     assert plain["n_cells"] == trained.n_cells > 0
     assert {row["method"] for row in plain["columns"]} == set(trained.methods)
 
@@ -214,6 +237,10 @@ def test_summary_shows_all_methods_and_the_coverage(trained):
     assert "kNN" in text
     assert "90 % interval:" in text
     assert "(perfect: 81 %)" in text
+    assert "seconds a fold" in text
+    for sentence in (trained.rule, trained.error_rule, *trained.verdict):
+        assert sentence in text
+    assert text.splitlines()[-1] == trained.advice.sentences[-1]
 
 
 def test_nothing_to_compare():
@@ -241,6 +268,7 @@ def test_coverage_of_calibrated_draws_is_as_expected(discrete):
         ({"n_folds": 3, "share": 0.4}, r"n_folds \* share must not exceed 1"),
         ({"n_draws": 1}, "n_draws must be at least 2, got n_draws=1"),
         ({"methods": ["mena"]}, "there is no method 'mena'"),
+        ({"n_threads": 0}, "n_threads must be at least 1, got n_threads=0"),
     ],
 )
 def test_wrong_options_are_named(frame, options, message):
@@ -273,6 +301,14 @@ def test_plain_forms_hold_every_type():
     assert at == frame["at"][0]
 
 
+def test_codes_are_written_as_whole_numbers():
+    frame = pd.DataFrame({"code": [1.0, np.nan, 2.0], "half": [0.5, 1.0, np.nan]})
+    schema = TableSchema.infer(as_table(frame), categorical=["code", "half"])
+    table = number_text(frame, schema)
+    assert table["code"].tolist() == ["1", None, "2"]
+    assert table["half"].tolist() == ["0.5", "1", None]
+
+
 def test_arrays_and_polars_frames_compare_alike(frame):
     pl = pytest.importorskip("polars")
     options = {"n_folds": 1, "methods": ["knn"]}
@@ -289,4 +325,199 @@ def test_arrays_and_polars_frames_compare_alike(frame):
 
 
 def test_the_public_names_are_listed():
-    assert set(module.__all__) == {"Comparison", "compare", "expected_by_rank"}
+    assert set(module.__all__) == {
+        *("Comparison", "compare", "expected_by_rank", "seconds_words")
+    }
+
+
+class Truthful(Spy):
+    """Knows a part of the truth: its error is a share of that of the mean."""
+
+    name, title = "truthful", "Truthful"
+    truth, share = None, 0.5
+
+    def impute(self, table):
+        filled = table.copy()
+        for name in table:
+            means = table[name].mean()
+            guess = means + (1 - self.share) * (self.truth[name] - means)
+            filled[name] = table[name].fillna(guess)
+        return filled
+
+
+class Twin(Truthful):
+    name, title = "twin", "Twin"
+
+
+@pytest.fixture
+def liars(monkeypatch):
+    """Register methods that know a share of the truth of a table."""
+
+    def make(truth, **shares):
+        for kind in (Truthful, Twin):
+            about = {"truth": truth, "share": shares.get(kind.name, 0.5)}
+            monkeypatch.setitem(METHODS, kind.name, type(kind.name, (kind,), about))
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return pd.DataFrame(np.random.default_rng(1).normal(size=(200, 4))).rename(
+        columns=str
+    )
+
+
+def versus(table, **options):
+    options = {"methods": ["mean", "truthful", "twin"], "n_folds": 2} | options
+    return compare(table, imputer=tiny(), **options)
+
+
+def test_identical_methods_are_no_clear_difference(numbers, liars):
+    liars(numbers)
+    found = versus(numbers)
+    pair = found.pairs.query("method == 'truthful' and other == 'twin'")
+    assert not pair["clear"].any()
+    assert "with no clear difference to Twin" in found.verdict[0]
+
+
+def test_a_method_that_is_better_is_named_and_advised(numbers, liars):
+    liars(numbers, truthful=0.2, twin=0.6)
+    found = versus(numbers)
+    assert found.verdict[0].startswith("On numbers Truthful (0.20 ±")
+    assert "does clearly best; then Twin (0.60 ±" in found.verdict[0]
+    assert found.advice.method == "truthful"
+    assert found.advice.draws == "macfm"
+    assert "use macfm" in found.advice.sentences[1]
+
+
+def test_a_planted_column_that_hardly_varies_changes_no_verdict(numbers, liars):
+    planted = numbers.assign(rare=0.0)
+    planted.loc[[5, 90], "rare"] = 1.0
+    liars(planted, truthful=0.4, twin=0.6)
+
+    def far_off_where_it_does_not_matter(self, table):
+        filled = Truthful.impute(self, table)
+        return (
+            filled.assign(rare=table["rare"].fillna(30.0))
+            if "rare" in table
+            else filled
+        )
+
+    METHODS["truthful"].impute = far_off_where_it_does_not_matter
+    without, found = versus(numbers), versus(planted)
+    assert found.flat == ("rare",)
+    assert "hardly vary" in found.rule
+    assert "rare" in found.summary().split("hardly vary")[1]
+    assert found.table("rmse_ratio", "number").loc["rare", "truthful"] > 9
+    for one in (without, found):
+        assert one.advice.method == "truthful"
+        assert "Truthful (0.40 ±" in one.verdict[0]
+        assert "does clearly best" in one.verdict[0]
+
+
+def test_where_columns_say_nothing_the_mean_is_advised(numbers):
+    found = compare(numbers, imputer=tiny(), methods=["mice"], n_folds=2)
+    assert found.advice.method == "mean"
+    assert "fill in the column mean" in found.advice.sentences[0]
+
+
+def test_every_method_gets_the_same_threads(frame, monkeypatch):
+    import torch
+    from threadpoolctl import threadpool_info
+
+    seen = []
+
+    def look(own):
+        pools = {pool["num_threads"] for pool in threadpool_info()}
+        seen.append((own, torch.get_num_threads(), pools))
+
+    class Counting(Spy):
+        name = "counting"
+
+        def fit(self, train):
+            look(self.n_threads)
+            return self
+
+    class Imputer(MACFMImputer):
+        def fit_transform(self, X, y=None):
+            look(None)
+            return super().fit_transform(X)
+
+    monkeypatch.setitem(METHODS, "counting", Counting)
+    ours = Imputer(**tiny().get_params())
+    before = torch.get_num_threads()
+    found = compare(frame, imputer=ours, methods=["counting"], n_folds=1, n_threads=2)
+    assert seen == [(2, 2, {2}), (None, 2, {2})]
+    assert torch.get_num_threads() == before
+    assert found.n_threads == 2
+    assert compare(frame, imputer=ours, methods=["counting"], n_folds=1).n_threads >= 1
+    assert seen[2][0] == seen[2][1] == seen[3][1]
+
+
+def test_a_column_is_named_if_chance_does_not_explain_its_coverage():
+    rng = np.random.default_rng(0)
+    cells = []
+    for name, share in (("good", 0.81), ("narrow", 0.5), ("wide", 1.0)):
+        held = (rng.random(150) < share).astype(float)
+        cells.append(pd.DataFrame({"column": name, "level": 0.9, "held": held}))
+    few = {"column": "few", "level": 0.9, "held": [1.0, 0.0, 0.0, 1.0]}
+    table = coverage_table([*cells, pd.DataFrame(few)], n_draws=20).set_index("column")
+    assert table["off"].dropna().to_dict() == {"narrow": "narrow", "wide": "wide"}
+
+
+def test_columns_of_a_calibrated_table_are_seldom_named():
+    rng = np.random.default_rng(0)
+    named = 0
+    for _ in range(100):
+        cells = [
+            pd.DataFrame(
+                {"column": f"c{j}", "level": 0.9, "held": rng.random(60) < 0.8143}
+            )
+            for j in range(10)
+        ]
+        named += coverage_table(cells, n_draws=20)["off"].notna().any()
+    assert named <= 11  # at most one in twenty, and 3 standard errors
+
+
+def test_columns_far_off_are_in_the_summary(trained):
+    table = trained.calibration.copy()
+    table["off"] = None
+    mine = (table["column"] == "noise") & (table["level"] == 0.9)
+    table.loc[mine, ["coverage", "off"]] = [0.5, "narrow"]
+    found = replace(trained, calibration=table)
+    assert "Far off, at 90 %: noise 50 % of" in found.summary()
+    table.loc[mine, "off"] = None
+    assert "Far off" not in replace(trained, calibration=table).summary()
+
+
+def test_a_method_that_leaves_holes_failed(frame, monkeypatch):
+    class Lazy(Spy):
+        name = "lazy"
+
+        def impute(self, table):
+            return table
+
+    monkeypatch.setitem(METHODS, "lazy", Lazy)
+    found = compare(frame, imputer=tiny(), methods=["lazy"], n_folds=1)
+    assert found.methods == ["macfm", "mean"]
+    assert "lazy failed: ValueError:" in found.notes[0]
+    assert "left empty" in found.notes[0]
+
+
+def test_training_cut_short_is_told(frame):
+    found = compare(
+        frame,
+        imputer=MACFMImputer(random_state=0, verbose=False, stopping="none"),
+        methods=[],
+        n_folds=1,
+        time_limit=1,
+    )
+    assert any("time limit ended macfm's training" in note for note in found.notes)
+
+
+def test_trees_are_usual_where_they_are_quick():
+    assert "extra-trees" in usual_methods(155, 20)
+    assert "extra-trees" not in usual_methods(5000, 20)
+    assert "extra-trees" not in usual_methods(60, 70)
+    assert "extra-trees" not in usual_methods(155, 20, time_limit=10)

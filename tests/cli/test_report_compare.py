@@ -16,7 +16,24 @@ def test_methods_are_compared_on_hidden_cells(folder, done, quick):
     assert "Right categories, % (higher is better)" in told
     assert "On numbers " in told
     assert "On categories " in told
-    assert " does best (" in told
+    assert "Advice: " in told
+    assert "seconds a fold" in told
+
+
+def test_a_comparison_of_nothing_is_no_success(folder, run, quick, monkeypatch):
+    result = run("compare", "patients.csv", "--id", "id", "--folds", 1, *quick)
+    assert result.exit_code == 1
+    assert "nothing could be compared: no column has enough" in result.stderr
+
+    def fail(self, train):
+        raise RuntimeError("no idea")
+
+    monkeypatch.setattr("macfm.bench.methods._constant.ConstantMethod.fit", fail)
+    words = ("compare", "numbers.csv", "--methods", "mean", "--folds", 1, "--json")
+    result = run(*words, *quick)
+    assert result.exit_code == 1
+    assert "mean failed: RuntimeError: no idea" in result.stderr
+    assert json.loads(result.stdout)["advice"]["method"] is None
 
 
 def test_a_comparison_as_json(folder, done, quick):
@@ -65,3 +82,15 @@ def test_a_report_that_cannot_be_made_names_the_table(folder, run, monkeypatch, 
     assert result.exit_code == 1
     said = "numbers.csv: the report r.html could not be made (int too big to convert)"
     assert result.stderr.splitlines()[-1] == f"Error: {said}"
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_rows_of_a_report_are_lines_of_the_file_or_ids(folder, done, quick, named):
+    pytest.importorskip("matplotlib")
+    words = ("report", "patients.csv", "--no-compare")
+    done(*words, "--ignore", "seen", *(("--id", "id") if named else ()), *quick)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert f'<th scope="col">{"id" if named else "line"}</th>' in page
+    # The hole in the age of 012 stands in line 3, the one in the ward of 016 in line 8.
+    assert f'<th scope="row">{"012" if named else "3"}</th>' in page
+    assert f'<th scope="row">{"016" if named else "8"}</th>' in page

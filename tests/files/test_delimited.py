@@ -436,3 +436,11 @@ def test_a_zone_that_does_not_exist_is_text(tmp_path, zone):
         FileError, match=r"line 2, column 't': .* is not of the kind dat"
     ):
         read_table(tmp_path / "t.csv", kinds={"t": "datetime"})
+
+
+def test_rows_know_their_lines(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n1,"x\ny"\n\n2,\n')
+    places = read_table(path).places
+    assert places.tolist() == [2, 5]
+    assert places.name == "line"

@@ -162,3 +162,9 @@ def test_numbers_that_no_number_holds_are_text(tmp_path, number, reason):
     assert (tmp_path / "o.jsonl").read_text() == data.replace("null", number)
     table.write(table.frame.fillna({"a": "8"}), tmp_path / "o.csv")
     assert (tmp_path / "o.csv").read_text() == f"a,b\n{number},1\n8,2\n7,3\n"
+
+
+def test_rows_know_their_lines(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": 1}\n\n{"a": null}\n')
+    assert read_table(path).places.tolist() == [1, 3]

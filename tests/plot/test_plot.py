@@ -17,6 +17,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402
 
 from macfm import plot  # noqa: E402
+from macfm.plot import short_names  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -278,3 +279,41 @@ def test_importing_needs_no_matplotlib_and_calling_names_the_extra(monkeypatch):
     ):
         with pytest.raises(ImportError, match=r"macfm\[plot\]"):
             call()
+
+
+def test_long_names_stay_different():
+    names = [f"a_long_name_of_something_at_visit_{k}_in_millimetres" for k in range(40)]
+    shown = short_names([*names, "age", 7])
+    assert len(set(shown)) == 42
+    assert max(map(len, shown)) <= 18
+    assert shown[-2:] == ["age", "7"]
+    assert all(f"visit_{k}" in label for k, label in enumerate(shown[:40]))
+    assert short_names(["x" * 40, "x" * 40]) == short_names(["x" * 40]) * 2
+
+
+def test_whole_numbers_have_whole_ticks():
+    before, full, _ = tables()
+    few = before.assign(visits=before["visits"].clip(upper=1))
+    whole = plot.distributions(few, full.assign(visits=full["visits"] / 3), ["visits"])
+    axes = [(whole[0], "x"), (plot.scatter(few, full, "weight", "visits"), "y")]
+    axes.append((plot.intervals([full, full], few, "visits"), "y"))
+    axes.append((plot.missing(before.iloc[:4]), "y"))
+    for ax, axis in axes:
+        ticks = getattr(ax, f"get_{axis}ticks")()
+        assert (ticks == np.round(ticks)).all()
+        texts = [label.get_text() for label in getattr(ax, f"get_{axis}ticklabels")()]
+        assert not any("." in text for text in texts)
+
+
+def test_legends_keep_off_what_is_drawn():
+    before, full, _ = tables()
+    flat = history()
+    flat.history_ = flat.history_.assign(loss=1.0, val_error=0.9)
+    curve = plot.convergence(flat)
+    bars = [plot.distributions(before, full, [name])[0] for name in ("weight", "ward")]
+    for ax in (curve, *bars):
+        ax.figure.canvas.draw()
+        box = ax.get_legend().get_window_extent()
+        drawn = [*ax.lines, *ax.patches]
+        assert drawn
+        assert not any(box.overlaps(one.get_window_extent()) for one in drawn)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -240,15 +241,21 @@ def test_odd_columns(frame, undrawn):
     assert "Left out of the model: thing" in text
 
 
-def test_wide_tables_show_the_most_and_say_so(undrawn):
+def test_wide_tables_can_be_opened(undrawn):
     rng = np.random.default_rng(0)
     wide = pd.DataFrame(
         rng.normal(size=(60, 100)), columns=[f"c{j}" for j in range(100)]
     )
     wide = wide.mask(rng.random(wide.shape) < 0.2)
-    _, page = page_of(wide)
+    comparison = compare(wide, imputer=tiny(), n_folds=1, methods=["mean"])
+    report, page = page_of(wide, comparison=comparison)
     text = " ".join(page.text.split())
-    assert "70 more columns with fewer holes not shown." in text
+    assert text.count("70 more columns") == 3  # missing, errors, filled
+    assert page.tags.count("details") == page.tags.count("summary") == 4
+    for label in ("Missing cells by column", "Errors of numbers", "Filled values"):
+        tables = report.html.split(f'aria-label="{label}')[1:]
+        rows = [part.split("</table>")[0].count('scope="row"') for part in tables]
+        assert sum(rows) - (label == "Errors of numbers") == 100  # the total aside
     assert "Not drawn: 88 columns with fewer filled cells." in text
 
 
@@ -298,3 +305,79 @@ def test_absent_packages_are_named(frame, monkeypatch):
 def test_a_report_is_a_plain_value():
     report = Report(title="a & b", html="<p>", comparison=None)
     assert 'title="a &amp; b"' in report._repr_html_()
+
+
+def test_print_opens_what_is_collapsed(made):
+    rules = made.html.split("@media print")[1].split("</style>")[0]
+    assert "details::details-content { content-visibility: visible;" in rules
+
+
+def test_rows_go_by_their_labels(frame, undrawn):
+    part = frame[["age", "smoker"]].set_axis(
+        pd.Index([f"patient {i}" for i in range(len(frame))], name="who"), axis=0
+    )
+    report, _ = page_of(part)
+    holes = part.index[part["age"].isna()]
+    listed = re.findall(r'<th scope="row">(patient \d+)</th>', report.html)
+    assert listed
+    assert set(listed) <= set(part.index[part.isna().any(axis=1)])
+    assert set(listed) & set(holes)
+    assert '<th scope="col">who</th>' in report.html
+
+
+@pytest.mark.parametrize("flags", [False, True])
+def test_advice_speaks_the_callers_language(undrawn, flags):
+    rng = np.random.default_rng(0)
+    x = rng.exponential(size=(80, 2))
+    table = pd.DataFrame(x, columns=["dose A", "b"]).mask(rng.random(x.shape) < 0.2)
+    imputer = tiny().fit(table)
+    filled = imputer.transform(table)
+    filled = filled.where(table.notna(), -1.0)
+    report = make_report(imputer, table, completed=filled, comparison=None, flags=flags)
+    text = Page(report.html).text
+    assert ("--bounds 'dose A=0:'" in text) is flags
+    assert ("bounds={'dose A': (0, None)}" in text) is not flags
+    assert ("--no-compare" in text) is flags
+    assert ('comparison="quick"' in text) is not flags
+
+
+def test_the_verdict_the_rules_and_the_advice_are_told(made, page):
+    found, text = made.comparison, " ".join(page.text.split())
+    assert found.advice.sentences
+    for said in (*found.verdict, *found.advice.sentences, found.rule, found.error_rule):
+        assert said in text
+    assert "Time of a fit" in text
+    assert "(advised)" in text
+
+
+def test_other_methods_are_advised_with_what_macfm_could_do(frame, made, undrawn):
+    found = made.comparison
+    overall = found.overall.assign(rmse_ratio=[0.9, 1.0, 0.8, 0.2, 0.7])
+    pairs = found.pairs.assign(clear=True, se=0.0)
+    part = frame.drop(columns="when")
+    better = replace(found, overall=overall, pairs=pairs)
+    for flags, words in ((False, "preset='best'"), (True, "--preset best")):
+        report = make_report(tiny().fit(part), part, comparison=better, flags=flags)
+        text = Page(report.html).text
+        assert "Advice: use MICE" in text
+        assert words in text
+
+
+def test_columns_far_off_are_named(frame, made, undrawn):
+    found = made.comparison
+    table = found.calibration.assign(off=None)
+    mine = (table["column"] == "age") & (table["level"] == 0.9)
+    table.loc[mine, ["coverage", "n_cells", "off"]] = [0.51, 200, "narrow"]
+    for off in ("narrow", None):
+        table.loc[mine, "off"] = off
+        comparison = replace(found, calibration=table.copy())
+        _, page = page_of(frame, comparison=comparison)
+        named = "intervals are too narrow for age (51 % of 200)" in page.text
+        assert named is (off is not None)
+
+
+@pytest.mark.parametrize(("seconds", "n_folds"), [(1.0, 2), (40.0, 1)])
+def test_a_slow_fit_is_repeated_once(frame, undrawn, seconds, n_folds):
+    report, _ = page_of(frame[["age", "visits"]], comparison="quick", seconds=seconds)
+    assert report.comparison.n_folds == n_folds
+    assert report.comparison.share * n_folds == pytest.approx(0.2)

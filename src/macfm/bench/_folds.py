@@ -10,72 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macfm.bench._coverage import LEVELS, coverage_table, held_by_rank
+from macfm.bench._pool import PAIRS, SCORES, Pool, is_flat
+from macfm.bench._threads import threads
 from macfm.bench.comparison import Comparison
 from macfm.bench.frames import NUMBER_KINDS, number_text
 from macfm.bench.methods import METHODS, make_method
 from macfm.table import TableSchema
 
-__all__ = ["Run", "SetUp", "expected_by_rank", "held_by_rank"]
+__all__ = ["Run", "SetUp"]
 
-LEVELS = (0.5, 0.8, 0.9)
 MOST_DRAWN_ROWS = 500  # rows of a fold that are drawn for the calibration
-
-
-def expected_by_rank(level: float, n_draws: int) -> float:
-    """Return how often a calibrated sampler's central range holds the truth.
-
-    Notes
-    -----
-    The truth and the draws are exchangeable, so that it lies below the k-th smallest of
-    n draws with probability k / (n + 1). The range reaches from rank 1 + (n - 1) α to
-    1 + (n - 1) (1 - α), α = (1 - level) / 2, which makes level (n - 1) / (n + 1).
-
-    Examples
-    --------
-    >>> round(expected_by_rank(0.9, 20), 3)
-    0.814
-    """
-    return level * (n_draws - 1) / (n_draws + 1)
-
-
-def held_by_rank(draws: np.ndarray, truth: np.ndarray, level: float) -> np.ndarray:
-    """Return whether the central range of the draws holds each truth, ties in halves.
-
-    Parameters
-    ----------
-    draws : ndarray of shape (n_draws, n_cells)
-        Draws of each cell.
-    truth : ndarray of shape (n_cells,)
-        What was hidden.
-    level : float
-        Probability of the range.
-
-    Returns
-    -------
-    ndarray of shape (n_cells,)
-        0 or 1, and in between where the truth lies at an end of the range.
-
-    Notes
-    -----
-    Only ranks count. A truth that equals some draws takes every rank among them with
-    the same probability; otherwise columns of few distinct values, whose intervals end
-    on a value that many cells have, would always seem too wide.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> draws = np.arange(21.0)[:, None].repeat(3, axis=1)
-    >>> held_by_rank(draws, np.array([-1.0, 9.5, 21.0]), 0.9).tolist()
-    [0.0, 1.0, 0.0]
-    """
-    n = len(draws)
-    rank = np.arange(n + 1)  # draws below the truth
-    end = 1 + (n - 1) * (1 - level) / 2
-    above = np.clip(rank + 1 - end, 0, 1)
-    held = above + above[::-1] - 1
-    total = np.concatenate([[0.0], np.cumsum(held)])
-    low, high = (draws < truth).sum(axis=0), (draws <= truth).sum(axis=0)
-    return (total[high + 1] - total[low]) / (high + 1 - low)
 
 
 @dataclass(frozen=True)
@@ -106,6 +51,7 @@ class Run:
     seed: int
     time_limit: float | None
     n_wanted: int
+    n_threads: int
     began: float = field(default_factory=lambda: time.perf_counter())
     n_folds: int = 0
     seconds: dict[str, list[float]] = field(default_factory=dict)
@@ -118,6 +64,9 @@ class Run:
         self.truth = number_text(self.setup.frame, self.setup.schema)
         numbers = [n for n in self.setup.scored if self.setup.is_number(n)]
         self.sd = self.truth[numbers].std(ddof=0)
+        self.flat = [n for n in numbers if is_flat(self.truth[n].dropna().to_numpy())]
+        self.cut_short: list[float] = []
+        self.on_gpu = _is_gpu(self.setup.imputer.device)
 
     def may_go_on(self, fold: int) -> bool:
         """Whether the time left is enough for another fold."""
@@ -147,17 +96,22 @@ class Run:
             tell(place, method.name)
             if method.name in self.failed:
                 continue
-            fresh = make_method(method.name, seed=self.seed + fold)
+            fresh = make_method(
+                method.name, seed=self.seed + fold, n_threads=self.n_threads
+            )
             began = time.perf_counter()
             try:
-                filled = fresh.fit(table.copy()).impute(table.copy())
+                with threads(self.n_threads):
+                    filled = fresh.fit(table.copy()).impute(table.copy())
+                _check_filled(filled, hidden)
             except Exception as error:
                 line = " ".join(str(error).split())[:200]
                 self.failed[method.name] = f"{type(error).__name__}: {line}"
                 continue
             self._score(method.name, fold, filled, hidden, began)
         tell(n_fits - 1, "macfm")
-        self._macfm(fold, hidden, n_left)
+        with threads(self.n_threads):
+            self._macfm(fold, hidden, n_left)
         self.n_folds += 1
         tell(n_fits, "macfm")
 
@@ -174,6 +128,7 @@ class Run:
         began = time.perf_counter()
         filled = number_text(imputer.fit_transform(table), self.setup.schema)
         self._score("macfm", fold, filled, hidden, began)
+        self._note_limit(imputer)
         rows = np.flatnonzero(hidden.any(axis=1))
         if len(rows) > MOST_DRAWN_ROWS:
             rng = np.random.default_rng([self.seed, fold])
@@ -181,6 +136,14 @@ class Run:
         draws = imputer.sample(table.iloc[rows], n_draws=self.n_draws)
         draws = [number_text(draw, self.setup.schema) for draw in draws]
         self._calibrate(filled.iloc[rows], draws, rows, hidden.iloc[rows])
+
+    def _note_limit(self, imputer: Any) -> None:
+        """Keep that training ended because its time was up."""
+        most, history = imputer.max_seconds, getattr(imputer, "history_", None)
+        if most is None or history is None or "seconds" not in history:
+            return
+        if history.groupby("network")["seconds"].max().sum() >= 0.95 * most:
+            self.cut_short.append(most)
 
     def _score(
         self,
@@ -200,7 +163,8 @@ class Run:
                 cells = {"miss": np.abs(miss), "hit": np.nan}
             else:
                 cells = {"miss": np.nan, "hit": (ours == truth).astype(float)}
-            where = {"fold": fold, "method": method, "column": [name] * len(truth)}
+            where = {"fold": fold, "method": method, "row": np.flatnonzero(rows)}
+            where["column"] = [name] * len(truth)
             self.errors.append(pd.DataFrame(where | cells))
 
     def _calibrate(
@@ -241,8 +205,33 @@ class Run:
             unit = columns["column"].map(mean[score])
             columns[f"{score}_ratio"] = columns[score] / unit.where(unit > 0)
         columns["sd"] = columns["column"].map(self.sd)
+        pool = self._pool()
+        if pool is not None:
+            columns = columns.merge(pool.by_column(), on=["method", "column"])
+        overall = [] if pool is None else pool.overall().to_dict("records")
+        return Comparison(
+            columns=columns,
+            folds=folds,
+            overall=self._overall(overall),
+            pairs=pd.DataFrame(columns=PAIRS) if pool is None else pool.pairs(),
+            calibration=coverage_table(self.covered, n_draws=self.n_draws),
+            certainty=self._certainty(),
+            n_rows=self.setup.n_rows,
+            n_rows_used=len(self.setup.frame),
+            n_folds=self.n_folds,
+            share=share,
+            n_draws=self.n_draws,
+            n_threads=self.n_threads,
+            seed=self.seed,
+            flat=tuple(self.flat),
+            left_out=self.setup.left_out,
+            notes=tuple(self._notes()),
+        )
+
+    def _notes(self) -> list[str]:
+        """What else a reader should know."""
         notes = [*self.setup.notes]
-        if not len(columns):
+        if not self.errors:
             notes.append("No column has enough observed cells to hide some.")
         notes += [f"{name} failed: {why}." for name, why in self.failed.items()]
         if self.n_folds < self.n_wanted:
@@ -250,20 +239,30 @@ class Run:
                 f"{self.n_folds} of {self.n_wanted} folds were run in "
                 f"{self.time_limit:g} seconds."
             )
-        return Comparison(
-            columns=columns,
-            folds=folds,
-            overall=self._overall(columns),
-            calibration=self._calibration(),
-            certainty=self._certainty(),
-            n_rows=self.setup.n_rows,
-            n_rows_used=len(self.setup.frame),
-            n_folds=self.n_folds,
-            share=share,
-            n_draws=self.n_draws,
+        if self.on_gpu:
+            notes.append("macfm ran on a GPU, the other methods on the CPU.")
+        if self.cut_short:
+            notes.append(
+                f"The time limit ended macfm's training after "
+                f"{min(self.cut_short):.0f} s in {len(self.cut_short)} of "
+                f"{self.n_folds} folds; with more time it may do better."
+            )
+        return notes
+
+    def _pool(self) -> Pool | None:
+        """The cells of all methods side by side, None if there are none."""
+        if not self.errors:
+            return None
+        scored = self.setup.scored
+        cells = pd.concat(self.errors, ignore_index=True)
+        place = {name: k for k, name in enumerate(scored)}
+        return Pool.of(
+            cells.assign(column=[place[name] for name in cells["column"]]),
+            self.ran,
+            scored,
+            numbers=[self.setup.is_number(name) for name in scored],
+            flat=[name in self.flat for name in scored],
             seed=self.seed,
-            left_out=self.setup.left_out,
-            notes=tuple(notes),
         )
 
     @property
@@ -293,34 +292,20 @@ class Run:
         order = np.lexsort((place, *([pooled["fold"]] if "fold" in pooled else [])))
         return pooled.iloc[order][[*keys, *scores]].reset_index(drop=True)
 
-    def _overall(self, columns: pd.DataFrame) -> pd.DataFrame:
-        """Means over columns, each column counting the same."""
+    def _overall(self, scores: list[dict[str, Any]]) -> pd.DataFrame:
+        """Scores over all columns, with what else counts when one has to choose."""
         rows = []
-        for name in self.ran:
-            part = columns[columns["method"] == name]
-            means = part[["mae_ratio", "rmse_ratio", "accuracy"]].astype(float).mean()
-            title = "macfm" if name == "macfm" else METHODS[name].title
-            seconds = float(np.mean(self.seconds.get(name, [np.nan])))
-            about = {"method": name, "title": title}
-            rows.append(about | means.to_dict() | {"seconds": seconds})
-        return pd.DataFrame(rows)
-
-    def _calibration(self) -> pd.DataFrame:
-        """Coverage over all columns, then column by column."""
-        names = ["column", "level", "n_cells", "coverage", "expected"]
-        if not self.covered:
-            return pd.DataFrame(columns=names)
-        cells = pd.concat(self.covered, ignore_index=True)
-        how = {"n_cells": ("held", "size"), "coverage": ("held", "mean")}
-        whole = cells.groupby("level").agg(**how).reset_index()
-        each = cells.groupby(["column", "level"], sort=False).agg(**how).reset_index()
-        whole.insert(0, "column", pd.Series([None] * len(whole), dtype=object))
-        each["column"] = each["column"].astype(object)
-        table = pd.concat([whole, each], ignore_index=True)
-        table["expected"] = [
-            expected_by_rank(level, self.n_draws) for level in table["level"]
-        ]
-        return table[names]
+        for place, name in enumerate(self.ran):
+            ours = name == "macfm"
+            about = {
+                "method": name,
+                "title": "macfm" if ours else METHODS[name].title,
+                "seconds": float(np.mean(self.seconds.get(name, [np.nan]))),
+                "draws": ours or METHODS[name]().draws,
+            }
+            rows.append(about | (scores[place] if scores else {}))
+        names = ["method", "title", *(f"{s}{e}" for s in SCORES for e in ("", "_se"))]
+        return pd.DataFrame(rows).reindex(columns=[*names, "seconds", "draws"])
 
     def _certainty(self) -> pd.DataFrame:
         """How often draws agreed with a filled category, and how often it was right."""
@@ -333,3 +318,17 @@ class Run:
             "realised": ("realised", "mean"),
         }
         return cells.groupby("column", sort=False).agg(**how).reset_index()
+
+
+def _is_gpu(device: str) -> bool:
+    """Whether an imputer with that parameter computes on a GPU."""
+    import torch
+
+    return device != "cpu" and torch.cuda.is_available()
+
+
+def _check_filled(filled: pd.DataFrame, hidden: pd.DataFrame) -> None:
+    """Refuse a table with hidden cells that were not filled."""
+    n_empty = int((filled.isna().to_numpy() & hidden.to_numpy()).sum())
+    if n_empty:
+        raise ValueError(f"{n_empty} of the hidden cells were left empty")

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from macfm.bench._folds import Run, SetUp, expected_by_rank
+from macfm.bench._advice import seconds_words
+from macfm.bench._coverage import expected_by_rank
+from macfm.bench._folds import Run, SetUp
+from macfm.bench._threads import usual_threads
 from macfm.bench.comparison import Comparison
 from macfm.bench.frames import plain_frame
 from macfm.bench.methods import make_method
@@ -18,23 +21,27 @@ from macfm.table import TableSchema, as_table
 if TYPE_CHECKING:
     from macfm import MACFMImputer
 
-__all__ = ["Comparison", "compare", "expected_by_rank"]
+__all__ = ["Comparison", "compare", "expected_by_rank", "seconds_words"]
 
 LEAST_CELLS = 10  # observed cells a column needs to be scored
 LEAST_LEFT = 5  # observed cells a fold leaves to a column
 MOST_CATEGORIES = 200
+USUAL = ("mean", "knn", "mice")
+# Up to these, and to rows x columns^2, extra-trees take about ten seconds a fold.
+TREE_COLUMNS, TREE_WORK, TREE_SECONDS = 30, 300_000, 60.0
 
 
 def compare(
     frame: Any,
     *,
     imputer: MACFMImputer | None = None,
-    methods: Sequence[str] = ("mean", "knn", "mice"),
+    methods: Sequence[str] | None = None,
     n_folds: int = 5,
     share: float = 0.1,
     max_rows: int = 5000,
     n_draws: int = 20,
     seed: int = 0,
+    n_threads: int | None = None,
     time_limit: float | None = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Comparison:
@@ -51,8 +58,11 @@ def compare(
     imputer : MACFMImputer, default=None
         The settings to compare; it is cloned, never changed. The default imputer when
         None. Columns it ignores or does not fill are not scored.
-    methods : sequence of str, default=("mean", "knn", "mice")
+    methods : sequence of str, default=None
         Names in ``macfm.bench.methods.METHODS``; "mean" is always run, as the unit.
+        When None "mean", "knn", "mice", and "extra-trees" if they take some seconds a
+        fold: up to 30 columns, rows times columns squared up to 300,000, and no time
+        limit of less than a minute.
     n_folds : int, default=5
         Folds; the cells they hide are disjoint.
     share : float, default=0.1
@@ -63,6 +73,8 @@ def compare(
         Draws behind the intervals, for at most 500 rows a fold.
     seed : int, default=0
         Seed of everything random.
+    n_threads : int, default=None
+        Threads of every method, ours and the others'; those of torch when None.
     time_limit : float, default=None
         Most seconds, about. macfm trains for its share of them at most, and folds that
         would take too long are left out; the outcome then depends on the machine.
@@ -80,6 +92,11 @@ def compare(
     end of its interval counts in part, so that columns of few distinct values can be
     calibrated too.
 
+    Standard errors are the larger of two: over rows, drawn 400 times with replacement,
+    and over folds. Differences are those of two methods on the same cells; one that
+    does not exceed two of its standard errors is no clear difference. ``advice`` of the
+    result says what to use.
+
     Examples
     --------
     >>> import numpy as np
@@ -89,19 +106,24 @@ def compare(
     >>> imputer = MACFMImputer(max_steps=20, d_model=16, n_steps=2)
     >>> found = compare(x, imputer=imputer, n_folds=1)
     >>> found.methods
-    ['macfm', 'mean', 'knn', 'mice']
+    ['macfm', 'mean', 'knn', 'mice', 'extra-trees']
     >>> float(found.table("rmse_ratio", "number").loc["x1", "mice"].round(2))
     0.0
     """
     _check(n_folds=n_folds, share=share, n_draws=n_draws, max_rows=max_rows)
-    names = list(dict.fromkeys(["mean", *methods]))
-    names.sort(key=list(dict.fromkeys([*methods, "mean"])).index)
-    others = [make_method(name) for name in names if name != "macfm"]
+    if n_threads is None:
+        n_threads = usual_threads()
+    elif n_threads < 1:
+        raise ValueError(f"n_threads must be at least 1, got n_threads={n_threads}")
+    others = [make_method(name) for name in _in_order(methods or ())]
     rng = np.random.default_rng(seed)
     with warnings.catch_warnings():
         # Columns the imputer would warn of are named in the result.
         warnings.simplefilter("ignore", UserWarning)
         setup = _set_up(frame, imputer, rng, max_rows=max_rows)
+        if methods is None:
+            usual = usual_methods(*setup.frame.shape, time_limit=time_limit)
+            others = [make_method(name) for name in usual]
         masks = _masks(setup, rng, n_folds=n_folds, share=share)
         run = Run(
             setup,
@@ -110,11 +132,33 @@ def compare(
             seed=seed,
             time_limit=time_limit,
             n_wanted=len(masks),
+            n_threads=n_threads,
         )
         for fold, hidden in enumerate(masks):
             if run.may_go_on(fold):
                 run.fold(fold, hidden, n_left=len(masks) - fold, progress=progress)
     return run.result(share=share)
+
+
+def usual_methods(
+    n_rows: int, n_columns: int, *, time_limit: float | None = None
+) -> list[str]:
+    """Return the methods that a table of that size is compared with in that time.
+
+    Examples
+    --------
+    >>> usual_methods(200, 10), usual_methods(5000, 40)
+    (['mean', 'knn', 'mice', 'extra-trees'], ['mean', 'knn', 'mice'])
+    """
+    few = n_columns <= TREE_COLUMNS and n_rows * n_columns**2 <= TREE_WORK
+    few = few and (time_limit is None or time_limit >= TREE_SECONDS)
+    return [*USUAL, "extra-trees"] if few else [*USUAL]
+
+
+def _in_order(methods: Sequence[str]) -> list[str]:
+    """The methods beside macfm as they were named, with the mean among them."""
+    names = dict.fromkeys([*methods, "mean"])
+    return [name for name in names if name != "macfm"]
 
 
 def _check(**values: Any) -> None:

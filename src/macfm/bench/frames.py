@@ -77,9 +77,16 @@ def number_text(frame: pd.DataFrame, schema: TableSchema) -> pd.DataFrame:
                 values *= np.timedelta64(1, data.unit) / np.timedelta64(1, "D")
         else:
             values = np.full(table.n_rows, None, dtype=object)
-            values[data.observed] = [str(value) for value in data.seen.tolist()]
+            values[data.observed] = [_word(value) for value in data.seen.tolist()]
         columns[column.name] = pd.Series(values, frame.index, dtype=values.dtype)
     return pd.DataFrame(columns, index=frame.index)
+
+
+def _word(value: Any) -> str:
+    """Write a category; a code that holes made a fraction is whole again."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def _plain_column(table: Table, j: int) -> Any:

@@ -24,6 +24,7 @@ OWN_TABLE_METHODS = (
     "knn",
     "mice",
     "missforest",
+    "extra-trees",
     "em",
     "softimpute",
     "macfm",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from macfm.cli import _model
-from macfm.cli._manners import Polite, Voice, console
+from macfm.cli._manners import Failure, Polite, Voice, console
 from macfm.cli._options import (
     data_argument,
     json_option,
@@ -28,12 +28,16 @@ if TYPE_CHECKING:
 @data_argument
 @click.option(
     "--methods",
-    default="mean,knn,mice",
-    show_default=True,
-    help="What macfm is compared with, comma-separated; macfm bench methods lists all.",
+    help="What macfm is compared with, comma-separated; macfm bench methods lists all. "
+    "By default mean, knn, mice, and extra-trees where the table is small.",
 )
 @click.option(
     "--folds", type=click.IntRange(1), default=3, show_default=True, help="Repetitions."
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    help="Threads of every method; by default those of torch.",
 )
 @click.option(
     "--share",
@@ -47,12 +51,19 @@ if TYPE_CHECKING:
 @reading_options
 @talking_options
 def compare(
-    data: str, methods: str, folds: int, share: float, as_json: bool, **options: Any
+    data: str,
+    methods: str | None,
+    folds: int,
+    threads: int | None,
+    share: float,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Compare macfm with other methods on observed cells of a table.
 
     Some observed cells are hidden, each method fills them, and the errors are compared;
-    cells that are missing anyway play no part. `--budget` is the time for all of it.
+    cells that are missing anyway play no part. It ends with which method to use for
+    this table. `--budget` is the time for all of it.
 
     \b
     Examples:
@@ -70,8 +81,10 @@ def compare(
     tell_notes(source, voice)
     budget, options["budget"] = options["budget"], None
     imputer = _model.make_imputer(source, options)
-    chosen = [name.strip() for name in methods.split(",") if name.strip()]
-    _check_methods(chosen)
+    chosen = None
+    if methods is not None:
+        chosen = [name.strip() for name in methods.split(",") if name.strip()]
+        _check_methods(chosen)
 
     from macfm.bench.compare import compare as run
 
@@ -79,21 +92,35 @@ def compare(
         found = run(
             source.frame,
             imputer=imputer,
-            methods=[name for name in chosen if name != "macfm"],
+            methods=chosen,
             n_folds=folds,
             share=share,
             seed=options["seed"],
+            n_threads=threads,
             time_limit=budget,
             progress=progress,
         )
     if as_json:
         click.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
-        return
+    else:
+        _show(found)
+    if found.advice.method is None:
+        raise Failure("nothing could be compared: " + _why(found))
+
+
+def _show(found: Comparison) -> None:
+    """Print the tables, and in bold what follows from them."""
     screen = console()
+    said = [*found.verdict, *found.advice.sentences]
     for line in found.summary().splitlines():
-        screen.print(line)
-    for line in verdict(found):
-        screen.print(line, style="bold")
+        screen.print(line, style="bold" if line in said else None)
+
+
+def _why(found: Comparison) -> str:
+    """Why a comparison came to nothing."""
+    if not found.n_cells:
+        return "no column has enough observed cells to hide some"
+    return "; ".join(note.rstrip(".") for note in found.notes if " failed: " in note)
 
 
 def _check_methods(chosen: list[str]) -> None:
@@ -128,29 +155,3 @@ def _progress(voice: Voice) -> Iterator[Any]:
             bar.update(task, completed=done, total=total, description=name)
 
         yield show
-
-
-def verdict(found: Comparison) -> list[str]:
-    """Say which method is best, on numbers and on categories."""
-    lines = []
-    for score, what, lower in (
-        ("rmse_ratio", "numbers", True),
-        ("accuracy", "categories", False),
-    ):
-        scores = found.overall.set_index("title")[score].dropna()
-        scores = scores.sort_values(ascending=lower)
-        if len(scores) < 2:
-            continue
-        ours = found.overall.set_index("method").loc["macfm"]
-        first = scores.index[0]
-        shown = [f"{v:.2f}" if lower else f"{100 * v:.1f} %" for v in scores]
-        if first == ours["title"]:
-            second = f"{scores.index[1]} {shown[1]}"
-            lines.append(f"On {what} {first} does best ({shown[0]}), then {second}.")
-        else:
-            place = list(scores.index).index(ours["title"])
-            lines.append(
-                f"On {what} {first} does best ({shown[0]}); {ours['title']} reaches "
-                f"{shown[place]}."
-            )
-    return ["", *lines] if lines else []

@@ -108,6 +108,7 @@ def write(
             title=options.get("title"),
             name=os.path.basename(source.file.source),
             seed=options["seed"],
+            flags=True,
         )
     except (ValueError, OverflowError) as error:
         said = " ".join(str(error).split())

@@ -54,12 +54,15 @@ class Source:
         return int(self.frame.isna().to_numpy().sum())
 
     def labelled(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return a table whose rows are named by the columns of `--id`."""
+        """Return a table whose rows are named by `--id` or their place in the file."""
+        import pandas as pd
+
         if not self.ids:
-            return frame
+            return frame.set_axis(self.file.places, axis=0)
         texts = [self.frame[name].astype("string").fillna("?") for name in self.ids]
         labels = texts[0].str.cat(texts[1:], sep=" ") if len(texts) > 1 else texts[0]
-        return frame.set_axis(labels.to_numpy(dtype=object), axis=0)
+        names = pd.Index(labels.to_numpy(dtype=object), name=" ".join(self.ids))
+        return frame.set_axis(names, axis=0)
 
     @property
     def notes(self) -> list[str]:

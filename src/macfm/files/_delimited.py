@@ -72,6 +72,11 @@ class DelimitedFile(StyledFile):
         self._data = data
         self._quotes: dict[str, bool] = {}
 
+    @property
+    def places(self) -> pd.Index:
+        """Line of the file in which each row begins."""
+        return pd.Index([self._records.lines[i] for i in self._data], name="line")
+
     def _all_quoted(self, name: str, place: int) -> bool:
         """Whether a column quotes all it has, and so what is filled in, too."""
         if name not in self._quotes:

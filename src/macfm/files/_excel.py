@@ -58,6 +58,11 @@ class ExcelFile(StyledFile):
         self._data = data
         self._sheet = sheet
 
+    @property
+    def places(self) -> pd.Index:
+        """Row of the sheet that holds each row; the first holds the names."""
+        return pd.RangeIndex(2, len(self.frame) + 2, name="row")
+
     def _facts(self) -> dict[str, Any]:
         return {"sheet": self._sheet}
 

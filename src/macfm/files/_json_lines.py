@@ -75,6 +75,11 @@ class JsonLinesFile(StyledFile):
         self._spans = spans
         self._tokens = tokens
 
+    @property
+    def places(self) -> pd.Index:
+        """Line of the file that holds each row."""
+        return pd.Index([i + 1 for i in self._data], name="line")
+
     def _facts(self) -> dict:
         return {"encoding": self._text.encoding}
 

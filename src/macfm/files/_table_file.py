@@ -98,6 +98,11 @@ class TableFile(ABC):
         self.marks = marks
         self.notes = list(notes)
 
+    @property
+    def places(self) -> pd.Index:
+        """Where the rows stand in the file, from 1; its name is "line" or "row"."""
+        return pd.RangeIndex(1, len(self.frame) + 1, name="row")
+
     def describe(self) -> dict[str, Any]:
         """Return how the file was read, in values that JSON can hold.
 

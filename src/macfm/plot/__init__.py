@@ -10,7 +10,7 @@ from macfm.plot._intervals import intervals
 from macfm.plot._missing import missing
 from macfm.plot._patterns import patterns
 from macfm.plot._scatter import scatter
-from macfm.plot._style import PALETTE, THEMES, Theme
+from macfm.plot._style import PALETTE, THEMES, Theme, short_names
 
 __all__ = [
     "PALETTE",
@@ -22,4 +22,5 @@ __all__ = [
     "missing",
     "patterns",
     "scatter",
+    "short_names",
 ]

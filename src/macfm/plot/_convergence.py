@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from macfm.plot._style import Theme, dress, legend, new_axes, say, theme_of, title
+from macfm.plot._style import Theme, dress, legend_below, new_axes, say, theme_of, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +84,7 @@ def convergence(
         _seconds(history),
     )
     title(ax, theme, f"Training: {steps:,} steps{seconds}")
-    legend(ax, theme, loc="upper right")
+    legend_below(ax, theme, ncols=3 if len(networks) < 2 else 2)
     return ax
 
 

@@ -17,6 +17,7 @@ from macfm.plot._style import (
     numbers_on,
     say,
     short,
+    short_names,
     theme_of,
     title,
 )
@@ -97,8 +98,15 @@ def distributions(
         (panel for panel in axes if panel.get_legend_handles_labels()[0]), None
     )
     if legend_on is not None:
-        legend(legend_on, theme, loc="best")
+        _make_room(legend_on)
+        legend(legend_on, theme, loc="upper right", ncols=2, columnspacing=1.2)
     return np.array(axes[: max(len(columns), 1)], dtype=object)
+
+
+def _make_room(ax: Axes) -> None:
+    """Let the axes reach further up, for a legend over what is drawn."""
+    bottom, top = ax.get_ylim()
+    ax.set_ylim(bottom, top + 0.16 * (top - bottom))
 
 
 def _with_holes(table: Any) -> list[Hashable]:
@@ -134,7 +142,7 @@ def _histograms(ax: Axes, theme: Theme, before: Values, filled: np.ndarray) -> N
     if before.kind == "time":
         dates_on(ax.xaxis, maxticks=5)
     else:
-        numbers_on(ax.xaxis)
+        numbers_on(ax.xaxis, seen)
 
 
 def _bins(seen: np.ndarray, filled: np.ndarray) -> tuple[np.ndarray, float]:
@@ -174,7 +182,7 @@ def _bars(ax: Axes, theme: Theme, before: Values, filled: np.ndarray) -> None:
     ax.barh(
         place + 0.2, 100 * shares[1], height=0.38, color=theme.filled, label="filled in"
     )
-    ax.set_yticks(place, [short(label) for label in labels])
+    ax.set_yticks(place, short_names(labels))
     ax.invert_yaxis()
     ax.set_xlabel("% of values")
     dress(ax, theme)

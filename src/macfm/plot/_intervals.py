@@ -19,6 +19,7 @@ from macfm.plot._style import (
     numbers_on,
     say,
     short,
+    short_names,
     theme_of,
     title,
 )
@@ -164,7 +165,7 @@ def _spans(
     if before.kind == "time":
         dates_on(ax.yaxis, maxticks=6)
     else:
-        numbers_on(ax.yaxis)
+        numbers_on(ax.yaxis, before.seen)
     ax.set(xlabel="filled cells, by median", xticks=[], xlim=(-1, len(order)))
     ax.margins(y=0.06)
     legend(ax, theme, loc="upper left", ncols=3, columnspacing=1.2, handlelength=1.4)
@@ -181,7 +182,7 @@ def _shares(
     likely = shares.argmax(axis=1)
     order = _evenly(np.lexsort((-shares.max(axis=1), likely)), n)
     bottom = np.zeros(len(order))
-    for k, label in enumerate(labels):
+    for k, label in enumerate(short_names(labels)):
         height = 100 * shares[order, k]
         ax.bar(
             np.arange(len(order)),
@@ -189,7 +190,7 @@ def _shares(
             bottom=bottom,
             width=0.9,
             color=theme.palette[k % len(theme.palette)],
-            label=short(label),
+            label=label,
         )
         bottom += height
     dress(ax, theme)

@@ -75,6 +75,7 @@ def missing(
 
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Patch
+    from matplotlib.ticker import MaxNLocator
 
     colours = LinearSegmentedColormap.from_list("holes", [theme.pale, theme.filled])
     ax.imshow(
@@ -99,6 +100,7 @@ def missing(
         width=inches / len(shown),
     )
     ax.set_ylabel("rows, by pattern" if sort else "row")
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.yaxis.set_major_formatter(lambda y, _: f"{y:,.0f}")
     several = (
         "" if len(shown) == n_columns else f"; {len(shown)} of {n_columns} columns"

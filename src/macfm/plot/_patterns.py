@@ -86,8 +86,15 @@ def patterns(
     colours = [theme.filled if row.missing else theme.observed for row in rows]
     bars.barh(range(len(rows)), counts, height=0.7, color=colours)
     for y, row in enumerate(rows):
-        label = f" {row.n_rows:,} ({percent(row.share)})"
-        bars.text(row.n_rows, y, label, va="center", color=theme.ink, fontsize=8.5)
+        bars.annotate(
+            f"{row.n_rows:,} ({percent(row.share)})",
+            (row.n_rows, y),
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="center",
+            color=theme.ink,
+            fontsize=8.5,
+        )
     room = min(1.1 / (inches * bar_share), 0.75)  # for the labels
     bars.set_xlim(0, max(counts) / (1 - room))
     dress(bars, theme)

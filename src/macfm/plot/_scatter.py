@@ -11,10 +11,12 @@ from macfm.plot._style import (
     Theme,
     dates_on,
     dress,
-    legend,
+    legend_below,
     new_axes,
+    numbers_on,
     say,
     short,
+    short_names,
     theme_of,
     title,
 )
@@ -68,19 +70,21 @@ def scatter(
         return say(ax, theme, f"No row has both {short(x)} and {short(y)}.")
 
     places = []
-    for axis, (before, after, _), name in zip("xy", columns, (x, y), strict=True):
+    labels = short_names([x, y], most=40)
+    for axis, (before, after, _), label in zip("xy", columns, labels, strict=True):
         place, ticks = _places(before, after[0], there, axis)
         places.append(place)
-        getattr(ax, f"set_{axis}label")(short(name, most=40))
+        getattr(ax, f"set_{axis}label")(label)
         if ticks is not None:
             getattr(ax, f"set_{axis}ticks")(range(len(ticks)), ticks)
         elif before.kind == "time":
             dates_on(getattr(ax, f"{axis}axis"), maxticks=6)
+    names = short_names([x, y])
     x_gone, y_gone = (there & filled for _, _, filled in columns)
     groups = (
         ("observed", there & ~x_gone & ~y_gone, theme.observed, "o", 0.5),
-        (f"{short(x)} filled in", x_gone & ~y_gone, theme.palette[0], "D", 0.85),
-        (f"{short(y)} filled in", y_gone & ~x_gone, theme.filled, "o", 0.85),
+        (f"{names[0]} filled in", x_gone & ~y_gone, theme.palette[0], "D", 0.85),
+        (f"{names[1]} filled in", y_gone & ~x_gone, theme.filled, "o", 0.85),
         ("both filled in", x_gone & y_gone, theme.palette[2], "^", 0.85),
     )
     for label, rows, colour, marker, alpha in groups:
@@ -101,15 +105,12 @@ def scatter(
             label=f"{label} ({n_all:,})",
         )
     dress(ax, theme)
-    title(ax, theme, f"{short(y, most=24)} against {short(x, most=24)}")
-    legend(
-        ax,
-        theme,
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.16),
-        ncols=2,
-        markerscale=1.6,
-    )
+    for axis, (before, _, _) in zip((ax.xaxis, ax.yaxis), columns, strict=True):
+        if before.kind == "number":
+            numbers_on(axis, before.seen)
+    x_short, y_short = short_names([x, y], most=24)
+    title(ax, theme, f"{y_short} against {x_short}")
+    legend_below(ax, theme, ncols=2, markerscale=1.6)
     return ax
 
 
@@ -125,7 +126,7 @@ def _places(
     order = sorted(common, key=lambda c: (rank.get(names[c], len(rank)), names[c]))
     place = np.full(len(names), float(len(order)))
     place[order] = np.arange(len(order))
-    labels = [short(names[c]) for c in order]
+    labels = short_names([names[c] for c in order])
     if len(names) > len(order):
         labels.append(f"{len(names) - len(order)} others")
     spread = np.random.default_rng(0 if axis == "x" else 1).uniform(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from macfm.profile import percent
 
 if TYPE_CHECKING:
@@ -21,12 +23,14 @@ __all__ = [
     "dress",
     "label_columns",
     "legend",
+    "legend_below",
     "new_axes",
     "new_panels",
     "numbers_on",
     "require",
     "say",
     "short",
+    "short_names",
     "theme_of",
     "title",
 ]
@@ -169,6 +173,12 @@ def legend(ax: Axes, theme: Theme, **where: Any) -> None:
     ax.legend(frameon=False, labelcolor=theme.ink, fontsize=8.5, **where)
 
 
+def legend_below(ax: Axes, theme: Theme, **how: Any) -> None:
+    """Add a legend under the axes, where it covers nothing."""
+    inches = ax.figure.get_size_inches()[1] * ax.get_position().height
+    legend(ax, theme, loc="upper center", bbox_to_anchor=(0.5, -0.45 / inches), **how)
+
+
 def say(ax: Axes, theme: Theme, text: str) -> Axes:
     """Show a sentence where there is nothing to draw."""
     ax.set_axis_off()
@@ -199,6 +209,40 @@ def short(text: object, *, most: int = 18) -> str:
     return f"{text[: most - tail - 1]}…{text[-tail:]}"
 
 
+def short_names(names: Sequence[object], *, most: int = 18) -> list[str]:
+    """Shorten long names so that different ones stay so.
+
+    Parameters
+    ----------
+    names : sequence
+        Names of columns, for instance.
+    most : int, default=18
+        Characters to keep.
+
+    Returns
+    -------
+    list of str
+        Names that would look the same begin shortly before they differ.
+
+    Examples
+    --------
+    >>> short_names([f"pressure_at_visit_{k}_in_millimetres" for k in (1, 2)])
+    ['…visit_1_in_milli…', '…visit_2_in_milli…']
+    """
+    texts = [" ".join(str(name).split()) for name in names]
+    shown = [short(text, most=most) for text in texts]
+    for label in dict.fromkeys(shown):
+        alike = [i for i, other in enumerate(shown) if other == label]
+        letters = zip(*(texts[i] for i in alike), strict=False)
+        differ = (k for k, some in enumerate(letters) if len(set(some)) > 1)
+        start = next(differ, 0) - most // 3
+        for i in alike:
+            part = texts[i][max(start, 0) :]
+            cut = part if len(part) < most else f"{part[: most - 2]}…"
+            shown[i] = f"…{cut}".replace("$", r"\$") if start > 0 else shown[i]
+    return shown
+
+
 def label_columns(
     ax: Axes, names: Sequence[object], rates: Sequence[float], *, width: float
 ) -> None:
@@ -206,7 +250,7 @@ def label_columns(
 
     ``width`` is the room of a column in inches; narrow columns are labelled aslant.
     """
-    shown = [short(name) for name in names]
+    shown = short_names(names)
     upright = width >= 0.085 * max(map(len, shown), default=0) + 0.1
     joint = "\n{}" if upright else " ({})"
     labels = [
@@ -222,11 +266,16 @@ def label_columns(
     ax.set_xticks(range(len(names)), labels, **turned)
 
 
-def numbers_on(axis: Any) -> None:
-    """Write the numbers of an axis without crowding it, thousands as k."""
+def numbers_on(axis: Any, values: np.ndarray) -> None:
+    """Write the numbers of an axis without crowding it, thousands as k.
+
+    Where all `values` are whole numbers, so are the ticks.
+    """
     from matplotlib.ticker import EngFormatter, MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    known = values[np.isfinite(values)]
+    whole = bool((known == np.round(known)).all())
+    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=whole))
     low, high = axis.get_view_interval()
     if max(abs(low), abs(high)) >= 1e4:
         axis.set_major_formatter(EngFormatter(sep=""))

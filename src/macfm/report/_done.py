@@ -14,7 +14,6 @@ from macfm.table import ColumnSchema
 
 __all__ = ["center_words", "done_section"]
 
-MOST_COLUMNS = 200
 SCALES = {"standard": "standardised", "quantile": "normal scores"}
 
 
@@ -32,11 +31,10 @@ def done_section(facts: Facts) -> dict[str, Any]:
             "left": int(facts.completed[c.name].isna().sum()),
             "role": _role(c),
         }
-        for c in columns[:MOST_COLUMNS]
+        for c in columns
     ]
     return {
         "rows": rows,
-        "n_more": len(columns) - len(rows),
         "open": len(columns) <= 25,
         "settings": _settings(facts),
         "curve": _curve(facts),

@@ -13,15 +13,17 @@ import pandas as pd
 
 from macfm.bench.compare import Comparison, compare
 from macfm.bench.frames import NUMBER_KINDS, number_text, plain_frame
+from macfm.plot import short_names
 from macfm.profile import TableProfile, profile
 from macfm.table import ColumnSchema, TableSchema
 
-__all__ = ["QUICK", "Facts", "gather"]
+__all__ = ["Facts", "gather"]
 
 N_DRAWS = 20
 WORK = 1e11  # multiplications that drawing for the page may take
-QUICK = {"n_folds": 2, "share": 0.1, "max_rows": 2000, "time_limit": 120.0}
+QUICK = {"max_rows": 2000, "time_limit": 120.0}
 """The comparison of a page for which none was given."""
+SLOW = 15.0  # seconds of a fit above which one fold must do
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Facts:
         How long fitting took.
     date : date
         Day of the report.
+    flags : bool
+        Whether the reader types commands rather than Python.
     """
 
     imputer: Any
@@ -67,6 +71,7 @@ class Facts:
     seed: int
     seconds: float | None
     date: dt.date
+    flags: bool
 
     @property
     def schema(self) -> TableSchema:
@@ -97,6 +102,12 @@ class Facts:
         return [number_text(draw, self.schema) for draw in self.draws]
 
     @cached_property
+    def labels(self) -> dict[Hashable, str]:
+        """The columns' names as pictures show them, short and different."""
+        names = self.frame.columns.tolist()
+        return dict(zip(names, short_names(names, most=26), strict=True))
+
+    @cached_property
     def filled(self) -> pd.DataFrame:
         """True where a hole was filled."""
         return self.frame.isna() & self.completed.notna()
@@ -125,6 +136,7 @@ def gather(
     seed: int,
     seconds: float | None,
     date: dt.date | None,
+    flags: bool,
 ) -> Facts:
     """Complete the table, draw, look at what was missing, and compare."""
     settings = imputer.settings_  # raises if it was not fitted
@@ -149,8 +161,10 @@ def gather(
         rows = _choose(rows, settings, seed)
         drawn = _draw(imputer, frame, plain, rows)
     wishes = {name: getattr(imputer, name) for name in ("categorical", "ordinal")}
+    if seconds is None:
+        seconds = _training_seconds(imputer)
     if comparison == "quick":
-        comparison = compare(frame, imputer=imputer, seed=seed, **QUICK)
+        comparison = compare(frame, imputer=imputer, seed=seed, **_quick(seconds))
     return Facts(
         imputer=imputer,
         frame=plain,
@@ -163,9 +177,16 @@ def gather(
         title=title or "Imputation report",
         name=name or "",
         seed=seed,
-        seconds=_training_seconds(imputer) if seconds is None else seconds,
+        seconds=seconds,
         date=date or dt.date.today(),
+        flags=flags,
     )
+
+
+def _quick(seconds: float | None) -> dict[str, Any]:
+    """As many cells in two folds, or in one where a fit takes long."""
+    slow = seconds is not None and seconds > SLOW
+    return QUICK | ({"n_folds": 1, "share": 0.2} if slow else {"n_folds": 2})
 
 
 def _same_rows(completed: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:

@@ -13,14 +13,14 @@ from macfm import plot
 from macfm.report._facts import Facts
 from macfm.report._figures import THEME, figure
 from macfm.report._pairs import choose_pairs, choose_points
-from macfm.report._words import number, value_words
+from macfm.report._words import lower_bound, number, value_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["filled_section"]
 
-MOST_ROWS, MOST_PANELS, MOST_SURE, MOST_CELLS = 30, 12, 4, 12
+MOST_PANELS, MOST_SURE, MOST_CELLS = 12, 4, 12
 ENOUGH_VALUES = 2000  # drawn values that a histogram is made from
 LEAST_FILLED = 5  # cells a distribution is drawn for, if there is one with more
 
@@ -37,8 +37,7 @@ def filled_section(facts: Facts) -> dict[str, Any]:
     return {
         "n": int(facts.n_filled.sum()),
         "n_left": int(facts.completed.isna().sum().sum()),
-        "rows": [_row(facts, name) for name in columns[:MOST_ROWS]],
-        "n_more": max(len(columns) - MOST_ROWS, 0),
+        "rows": [_row(facts, name) for name in columns],
         "panels": [_distribution(facts, name, k) for k, name in enumerate(shown)],
         "n_panels_more": len(columns) - len(shown),
         "n_draws": len(facts.draws),
@@ -48,7 +47,8 @@ def filled_section(facts: Facts) -> dict[str, Any]:
         ],
         "single": facts.imputer.settings_["method"] == "mean",
         "sure": _sure(facts),
-        "negative": _negative(facts),
+        **_bounds_advice(facts),
+        "row_word": _row_word(facts),
         "widest": _widest(facts),
         "few_each": _share(facts) if _share(facts) < MOST_CELLS else None,
         "unsure": _unsure(facts),
@@ -111,8 +111,7 @@ def _distribution(facts: Facts, name: Hashable, k: int) -> Any:
 
     def draw(ax: Axes) -> None:
         plot.distributions(table, completed, [name], ax=ax, style=THEME)
-        title = f"{_brief(name, 26)} · {int(facts.n_filled[name]):,} filled"
-        title = title.replace("$", r"\$")
+        title = f"{facts.labels[name]} · {int(facts.n_filled[name]):,} filled"
         ax.set_title(title, loc="left", color=THEME.ink, fontsize=9.5)
         if ax.get_legend() is not None:
             ax.get_legend().remove()
@@ -152,13 +151,25 @@ def _sure(facts: Facts) -> list[Any]:
             ax: Axes, draws: list = draws, before: Any = before, name: Any = name
         ) -> None:
             plot.intervals(draws, before, name, n=40, ax=ax, style=THEME)
-            title = _brief(name, 30).replace("$", r"\$")
-            ax.set_title(title, loc="left", color=THEME.ink, fontsize=9.5)
+            ax.set_title(facts.labels[name], loc="left", color=THEME.ink, fontsize=9.5)
             ax.set_ylabel("")
 
         label = f"Intervals of the filled cells of {name}"
         pictures.append(figure(f"sure{len(pictures)}", label, draw, size=(4.8, 2.9)))
     return pictures
+
+
+def _bounds_advice(facts: Facts) -> dict[str, Any]:
+    """Columns that went below 0 unlike what was observed, and how to forbid it."""
+    negative = _negative(facts)
+    advice = lower_bound(negative[0], flags=facts.flags) if negative else ""
+    return {"negative": negative, "bounds": advice}
+
+
+def _row_word(facts: Facts) -> str:
+    """What the labels of the rows are, as a heading."""
+    names = [str(name) for name in facts.frame.index.names if name is not None]
+    return " ".join(names) if names else "Row"
 
 
 def _negative(facts: Facts) -> list[Hashable]:
@@ -241,8 +252,9 @@ def _share(facts: Facts) -> int:
 
 
 def _label(facts: Facts, place: int) -> str:
-    """The label of a drawn row."""
-    return str(facts.frame.index[facts.drawn[place]])
+    """The label of a drawn row, as its index has it."""
+    label = facts.frame.index[facts.drawn[place]]
+    return _brief(" ".join(map(str, label)) if isinstance(label, tuple) else label, 40)
 
 
 def _cell(facts: Facts, name: Hashable, place: int) -> str:

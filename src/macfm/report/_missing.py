@@ -12,8 +12,6 @@ from macfm.report._words import count, kind_words
 
 __all__ = ["missing_section"]
 
-MOST_ROWS = 30
-
 
 def missing_section(facts: Facts) -> dict[str, Any]:
     """Return what the template shows of the holes."""
@@ -31,12 +29,11 @@ def missing_section(facts: Facts) -> dict[str, Any]:
             "rate": c.missing_rate,
             "depends": dependence.get(str(c.name)),
         }
-        for c in with_holes[:MOST_ROWS]
+        for c in with_holes
     ]
     return {
         "words": _words(facts),
         "rows": rows,
-        "n_more": len(with_holes) - len(rows),
         "map": _map(facts) if with_holes else None,
         "patterns": _patterns(facts) if with_holes else None,
         "little": found.little.sentence() if found.little and with_holes else None,

@@ -29,7 +29,6 @@ def render(facts: Facts) -> str:
     environment.filters["percent"] = percent
     environment.filters["count"] = count
     environment.filters["listed"] = listed
-    environment.filters["pythonic"] = repr
     environment.filters["thousands"] = lambda n: f"{n:,}"
     return environment.get_template("report.html.jinja").render(
         title=facts.title,
@@ -41,6 +40,7 @@ def render(facts: Facts) -> str:
         filled=filled_section(facts),
         paragraphs=methods_paragraphs(facts),
         references=references(facts),
+        flags=facts.flags,
         version=__version__,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from macfm import __version__
 from macfm.bench.compare import Comparison
 from macfm.profile import percent
@@ -176,14 +178,15 @@ def _checks(found: Comparison) -> str:
     rivals = [m for m in found.methods if m not in ("macfm", "mean")]
     titles = overall["title"]
     if overall["rmse_ratio"].notna().any():
-        beside = [f"{overall.loc[m, 'rmse_ratio']:.2f} ({titles[m]})" for m in rivals]
+        beside = [f"{_with_error(overall, m)} ({titles[m]})" for m in rivals]
         than = f", against {listed(beside)}" if beside else ""
         said += (
-            f" The root mean squared error, relative to mean imputation and averaged "
-            f"over variables, was {overall.loc['macfm', 'rmse_ratio']:.2f}{than}."
+            f" The root mean squared error in standard deviations of each variable, "
+            f"pooled over variables and relative to mean imputation, was "
+            f"{_with_error(overall, 'macfm')}{than} (± standard error)."
         )
     if overall["accuracy"].notna().any():
-        names = ["mean", *rivals]
+        names = [m for m in ("mean", *rivals) if m in overall.index]
         words = {"mean": "most frequent category"}
         beside = [
             f"{percent(overall.loc[m, 'accuracy'])} ({words.get(m, titles[m])})"
@@ -203,6 +206,12 @@ def _checks(found: Comparison) -> str:
             f"number of draws)."
         )
     return said
+
+
+def _with_error(overall: pd.DataFrame, method: str) -> str:
+    """A pooled error and its standard error."""
+    row = overall.loc[method]
+    return f"{row['rmse_ratio']:.2f} ± {row['rmse_ratio_se']:.2f}"
 
 
 def _caveat(facts: Facts) -> str:

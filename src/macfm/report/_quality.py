@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm.bench.compare import Comparison
-from macfm.profile import percent
+from macfm.bench.compare import Comparison, seconds_words
 from macfm.report._facts import Facts
-from macfm.report._quality_figures import coverage_figure, error_figure
-from macfm.report._words import count, listed, number
+from macfm.report._quality_figures import (
+    MOST_DRAWN,
+    coverage_figure,
+    error_figure,
+)
+from macfm.report._words import count, listed, number, setting
 
 __all__ = ["quality_section"]
 
-MOST_ROWS = 30
 LITTLE = 0.95  # of the error of the mean: hardly better
 
 
@@ -29,18 +31,25 @@ def quality_section(facts: Facts) -> dict[str, Any] | None:
     return {
         "n_cells": found.n_cells,
         "how": _how(found),
-        "verdict": _verdict(found, titles),
+        "verdict": _verdict(found, facts),
+        "advice": _advice(found, facts),
         "titles": list(names.values()),
         "numbers": _numbers(found),
         "categories": _categories(found),
+        "methods": _methods(found, names),
+        "rule": found.rule,
+        "error_rule": found.error_rule,
         "dots": error_figure(found, names),
+        "n_drawn": MOST_DRAWN,
         "calibration": _levels(found),
         "spread_words": _spread_words(found),
+        "off_words": _off_words(found),
         "curve": coverage_figure(found),
-        "certainty": found.certainty.head(MOST_ROWS).to_dict("records"),
+        "certainty": found.certainty.to_dict("records"),
         "n_draws": found.n_draws,
+        "n_threads": found.n_threads,
         "notes": list(found.notes),
-        "left_out": [(str(n), why) for n, why in found.left_out.items()][:MOST_ROWS],
+        "left_out": [(str(n), why) for n, why in found.left_out.items()],
     }
 
 
@@ -64,72 +73,42 @@ def _how(found: Comparison) -> str:
     )
 
 
-def _verdict(found: Comparison, titles: dict[str, str]) -> list[str]:
+def _verdict(found: Comparison, facts: Facts) -> list[str]:
     """The outcome in plain words."""
     said = []
-    overall = found.overall.set_index("method")
-    ratios = found.table("rmse_ratio", "number").astype(float).dropna(how="all")
-    if len(ratios):
-        said += _on_numbers(overall["rmse_ratio"], ratios, titles)
-    right = found.table("accuracy", "category").astype(float)
-    if len(right):
-        others = [
-            f"{percent(overall.loc[m, 'accuracy'])} with {_title(m, titles)}"
-            for m in found.methods
-            if m not in ("macfm", "mean")
-        ]
-        usual = percent(overall.loc["mean", "accuracy"])
-        rest = f", {listed(others)}" if others else ""
+    overall = found.overall.set_index("method")["rmse_ratio"]
+    if np.isfinite(overall.get("macfm", np.nan)):
         said.append(
-            f"Categories: macfm found {percent(overall.loc['macfm', 'accuracy'])} of "
-            f"the hidden ones (mean over {count(len(right), 'column')}); always "
-            f"taking the most frequent one gives {usual}{rest}."
+            f"Numbers: macfm's error (RMSE) lies {_below(overall['macfm'])} that of "
+            "filling in the column mean."
+        )
+    said += found.verdict
+    ratios = found.table("rmse_ratio", "number").astype(float).dropna(how="all")
+    least = ratios.drop(columns="mean", errors="ignore").min(axis=1)
+    hard = [name for name in ratios.index[least > LITTLE] if name not in found.flat]
+    if hard:
+        said.append(
+            f"No method is much better than the mean on {_few(hard)}: the other "
+            "columns say little about these values, so single filled values carry "
+            "little information."
         )
     return said
 
 
-def _on_numbers(
-    overall: pd.Series, ratios: pd.DataFrame, titles: dict[str, str]
-) -> list[str]:
-    """Say how far below that of the mean the errors lie."""
-    ours = overall["macfm"]
-    others = {m: overall[m] for m in overall.index if m not in ("macfm", "mean")}
-    beside = [f"{_title(m, titles)} {_below(r)}" for m, r in others.items()]
-    mean_of = "" if len(ratios) == 1 else f" (mean over {len(ratios)} columns)"
-    said = (
-        f"Numbers: macfm's error (RMSE) lies {_below(ours)} that of filling in the "
-        f"column mean{mean_of}{'; ' + listed(beside) if beside else ''}."
-    )
-    rivals = ratios.drop(columns="mean")
-    if len(rivals.columns) > 1 and len(ratios) > 1:
-        best = rivals.idxmin(axis=1)
-        n_best = {m: int((best == m).sum()) for m in rivals}
-        counts = [f"{_title(m, titles)} in {n}" for m, n in n_best.items()]
-        counts[0] += " columns"
-        said += f" The most accurate of them is {listed(counts)}."
-        most = max(n_best.values()) > len(ratios) / 2
-    else:
-        n_best, most = {}, False
-    sentences = [said]
-    better = [
-        m
-        for m, r in others.items()
-        if r < 0.97 * ours or (most and n_best[m] > len(ratios) / 2)
-    ]
-    if better:
-        names = listed([_title(m, titles) for m in better])
-        sentences.append(
-            f"On this table {names} came out ahead. Small and linear tables often "
-            "favour simpler methods; preset='best' or more training may close the gap."
-        )
-    hard = ratios.index[ratios["macfm"] > LITTLE].tolist()
-    if hard:
-        sentences.append(
-            f"Hardly better than the mean: {listed(hard, most=8)}. The other columns "
-            "say little about these values, so single filled values carry little "
-            "information."
-        )
-    return sentences
+def _few(names: list[Any]) -> str:
+    """List names, fewer of them if they are long."""
+    return listed(names, most=8 if sum(len(str(n)) for n in names[:8]) < 160 else 3)
+
+
+def _advice(found: Comparison, facts: Facts) -> list[str]:
+    """What to use for this table; more training if ours is behind and was cheap."""
+    advice = found.advice
+    said = [" ".join(advice.sentences)] if advice.sentences else []
+    ours = advice.method in ("macfm", "mean", None)
+    if not ours and facts.imputer.preset != "best":
+        best = setting("preset", "best", flags=facts.flags)
+        said.append(f"Of macfm itself, {best} may come closer, in more time.")
+    return said
 
 
 def _below(ratio: float) -> str:
@@ -144,54 +123,89 @@ def _numbers(found: Comparison) -> dict[str, Any] | None:
     ratios = found.table("rmse_ratio", "number").astype(float)
     if ratios.empty:
         return None
+    errors = found.table("rmse_ratio_se", "number").astype(float)
     ours = found.columns[found.columns["method"] == "macfm"].set_index("column")
     rows = [
         {
             "name": name,
             "n": int(ours.loc[name, "n_cells"]),
             "typical": number(ours.loc[name, "mae"] * ours.loc[name, "sd"]),
-            "cells": _marked(ratios.loc[name], best=min),
+            "flat": name in found.flat,
+            "cells": _marked(ratios.loc[name], errors.loc[name], best=min),
         }
-        for name in ratios.index[:MOST_ROWS]
+        for name in ratios.index
     ]
-    means = ratios.mean()
-    return {
-        "rows": rows,
-        "n_more": len(ratios) - len(rows),
-        "overall": _marked(means, best=min) if len(ratios) > 1 else None,
-    }
+    return {"rows": rows, "overall": _overall(found, "rmse_ratio", best=min)}
 
 
 def _categories(found: Comparison) -> dict[str, Any] | None:
     right = 100 * found.table("accuracy", "category").astype(float)
     if right.empty:
         return None
+    errors = 100 * found.table("accuracy_se", "category").astype(float)
     cells = found.table("n_cells", "category")["macfm"]
     rows = [
         {
             "name": name,
             "n": int(cells[name]),
-            "cells": _marked(right.loc[name], best=max, digits=0),
+            "flat": False,
+            "cells": _marked(right.loc[name], errors.loc[name], best=max, digits=0),
         }
-        for name in right.index[:MOST_ROWS]
+        for name in right.index
     ]
-    return {
-        "rows": rows,
-        "n_more": len(right) - len(rows),
-        "overall": _marked(right.mean(), best=max, digits=0)
-        if len(right) > 1
-        else None,
+    return {"rows": rows, "overall": _overall(found, "accuracy", best=max)}
+
+
+def _overall(
+    found: Comparison, score: str, *, best: Any
+) -> list[dict[str, Any]] | None:
+    """One score over all columns."""
+    table = found.overall.set_index("method")
+    factor, digits = (100, 1) if score == "accuracy" else (1, 2)
+    scores, errors = factor * table[score], factor * table[f"{score}_se"]
+    if scores.isna().all():
+        return None
+    return _marked(scores, errors, best=best, digits=digits)
+
+
+def _methods(found: Comparison, names: dict[str, str]) -> list[dict[str, Any]]:
+    """The methods, each with its scores over all columns, its seconds and draws."""
+    scores = {
+        score: _overall(found, score, best=best)
+        for score, best in (("rmse_ratio", min), ("accuracy", max))
     }
+    return [
+        {
+            "title": names[row.method],
+            "method": row.method,
+            "numbers": scores["rmse_ratio"][k] if scores["rmse_ratio"] else None,
+            "categories": scores["accuracy"][k] if scores["accuracy"] else None,
+            "seconds": seconds_words(row.seconds),
+            "draws": "yes" if row.draws else "no",
+            "advised": row.method == found.advice.method,
+        }
+        for k, row in enumerate(found.overall.itertuples())
+    ]
 
 
-def _marked(scores: pd.Series, *, best: Any, digits: int = 2) -> list[dict[str, Any]]:
-    """Scores as text, the best of them marked; ties as they are shown."""
+def _marked(
+    scores: pd.Series, errors: pd.Series, *, best: Any, digits: int = 2
+) -> list[dict[str, Any]]:
+    """Scores and their errors as text, the best marked; ties as they are shown.
+
+    A ratio of the mean to itself has no error.
+    """
     shown = [f"{s:.{digits}f}" if np.isfinite(s) else "–" for s in scores]
     finite = [float(t) for t in shown if t != "–"]
     top = best(finite) if finite else None
     return [
-        {"text": t, "best": t != "–" and float(t) == top, "method": m}
-        for t, m in zip(shown, scores.index, strict=True)
+        {
+            "text": text,
+            "error": f"{errors[method]:.{digits}f}" if errors[method] > 0 else "",
+            "best": text != "–" and float(text) == top,
+            "method": method,
+        }
+        for text, method in zip(shown, scores.index, strict=True)
     ]
 
 
@@ -234,4 +248,26 @@ def _spread_words(found: Comparison) -> str | None:
     return (
         f"{fact}: the intervals are wider than they need be, which errs on the safe "
         "side."
+    )
+
+
+def _off_words(found: Comparison) -> str | None:
+    """Name the columns whose intervals are far off."""
+    off = found.far_off
+    if not len(off):
+        return None
+    parts = []
+    for side in ("narrow", "wide"):
+        rows = off[off["off"] == side]
+        named = [
+            f"{row.column} ({100 * row.coverage:.0f} % of {row.n_cells})"
+            for row in rows.itertuples()
+        ]
+        if named:
+            parts.append(f"too {side} for {_few(named)}")
+    level = 100 * off["level"].iloc[0]
+    return (
+        f"Single columns are far off: {level:.0f} % intervals are {'; '.join(parts)}. "
+        "Only columns are named whose coverage chance would not explain (binomial "
+        "test, 5 % for all columns together)."
     )

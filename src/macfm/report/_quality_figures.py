@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from macfm.bench.compare import Comparison
+from macfm.plot import short_names
 from macfm.report._figures import THEME, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["coverage_figure", "error_figure"]
+__all__ = ["MOST_DRAWN", "coverage_figure", "error_figure"]
 
 MOST_DRAWN = 24
 LOOKS = {
     "macfm": (THEME.filled, "o", 46),
     "knn": (THEME.palette[0], "s", 26),
     "mice": (THEME.palette[2], "^", 32),
+    "extra-trees": (THEME.palette[5], "D", 24),
 }
 
 
@@ -27,7 +29,9 @@ def error_figure(found: Comparison, names: dict[str, str]) -> Any:
     ratios = found.table("rmse_ratio", "number").astype(float).dropna(how="all")
     if len(ratios) < 2:
         return None
-    ratios = ratios.sort_values("macfm", kind="stable").iloc[:MOST_DRAWN]
+    ratios = ratios.sort_values("macfm", kind="stable")
+    if len(ratios) > MOST_DRAWN:  # evenly, from the best to the worst
+        ratios = ratios.iloc[np.linspace(0, len(ratios) - 1, MOST_DRAWN).astype(int)]
 
     def draw(ax: Axes) -> None:
         place = np.arange(len(ratios))
@@ -35,7 +39,7 @@ def error_figure(found: Comparison, names: dict[str, str]) -> Any:
         ax.hlines(place, 0, most, color=THEME.rule, linewidth=0.6, zorder=0)
         ax.axvline(1, color=THEME.ink, linewidth=1, linestyle=(0, (4, 3)))
         ax.text(1, -0.75, "mean", color=THEME.ink, fontsize=8.5, ha="center")
-        spare = iter(("v", "D", "P", "X"))
+        spare = iter(("v", "P", "X", "*"))
         # macfm last, on top of what it coincides with
         for method in [m for m in found.methods[::-1] if m != "mean"]:
             look = LOOKS.get(method) or (THEME.palette[3], next(spare, "o"), 28)
@@ -50,7 +54,7 @@ def error_figure(found: Comparison, names: dict[str, str]) -> Any:
                 zorder=3,
                 clip_on=False,
             )
-        ax.set_yticks(place, [_short(name) for name in ratios.index])
+        ax.set_yticks(place, short_names(list(ratios.index), most=22))
         ax.set(xlim=(0, most), ylim=(len(ratios) - 0.4, -0.6))
         ax.set_xlabel("RMSE relative to the mean", color=THEME.ink, fontsize=9)
         ax.tick_params(colors=THEME.ink, labelsize=8.5, length=0)
@@ -116,12 +120,14 @@ def coverage_figure(found: Comparison) -> Any:
         ax.spines[["top", "right"]].set_visible(False)
         ax.spines[["left", "bottom"]].set(color=THEME.ink, linewidth=0.8)
         ax.set_facecolor("none")
-        ax.legend(loc="lower right", frameon=False, fontsize=8.5, labelcolor=THEME.ink)
+        # Points may lie anywhere: the legend stands above them.
+        ax.legend(
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+            ncols=3,
+            frameon=False,
+            fontsize=8.5,
+            labelcolor=THEME.ink,
+        )
 
-    return figure("coverage", "Coverage of the intervals", draw, size=(3.9, 3.2))
-
-
-def _short(name: object, most: int = 22) -> str:
-    """Shorten a long name in the middle."""
-    text = " ".join(str(name).replace("$", r"\$").split())
-    return text if len(text) <= most else f"{text[: most - 7]}…{text[-6:]}"
+    return figure("coverage", "Coverage of the intervals", draw, size=(4.2, 3.4))

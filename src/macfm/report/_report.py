@@ -67,6 +67,7 @@ def make_report(
     seed: int = 0,
     seconds: float | None = None,
     date: dt.date | None = None,
+    flags: bool = False,
 ) -> Report:
     """Make a page about what an imputer did to a table.
 
@@ -83,8 +84,9 @@ def make_report(
         draws some rows for its own pictures, and says that imputation was single.
     comparison : "quick", Comparison or None, default="quick"
         Errors on hidden observed cells: those of ``macfm.bench.compare.compare``;
-        "quick" makes a small comparison of two folds in at most 2,000 rows and about
-        two minutes; None leaves the section out.
+        "quick" makes a small comparison in at most 2,000 rows and about two minutes,
+        of two folds, or of one where fitting took more than 15 seconds; None leaves
+        the section out.
     title : str, default=None
         Heading of the page.
     name : str, default=None
@@ -95,6 +97,8 @@ def make_report(
         How long it took; the time of training when None.
     date : date, default=None
         The day to print; today when None.
+    flags : bool, default=False
+        Give advice as flags of the command line rather than as parameters.
 
     Returns
     -------
@@ -113,6 +117,7 @@ def make_report(
         seed=seed,
         seconds=seconds,
         date=date,
+        flags=flags,
     )
     return Report(title=facts.title, html=render(facts), comparison=facts.comparison)
 

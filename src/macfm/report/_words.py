@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,16 @@ import numpy as np
 
 from macfm.table import ColumnSchema
 
-__all__ = ["count", "kind_words", "listed", "number", "p_words", "value_words"]
+__all__ = [
+    "count",
+    "kind_words",
+    "listed",
+    "lower_bound",
+    "number",
+    "p_words",
+    "setting",
+    "value_words",
+]
 
 KINDS = {
     "numeric": "number",
@@ -80,6 +90,30 @@ def p_words(p: float) -> str:
     ('p < 0.001', 'p = 0.031')
     """
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def setting(name: str, value: str, *, flags: bool) -> str:
+    """Write a setting as the reader would: a flag, or a parameter.
+
+    Examples
+    --------
+    >>> setting("preset", "best", flags=True), setting("preset", "best", flags=False)
+    ('--preset best', "preset='best'")
+    """
+    return f"--{name} {shlex.quote(value)}" if flags else f"{name}={value!r}"
+
+
+def lower_bound(column: Any, *, flags: bool) -> str:
+    """Write that a column has no negative values.
+
+    Examples
+    --------
+    >>> lower_bound("age", flags=True), lower_bound("age", flags=False)
+    ('--bounds age=0:', "bounds={'age': (0, None)}")
+    """
+    if flags:
+        return setting("bounds", f"{column}=0:", flags=True)
+    return f"bounds={{{column!r}: (0, None)}}"
 
 
 def value_words(value: Any, column: ColumnSchema) -> str:

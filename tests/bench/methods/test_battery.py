@@ -24,6 +24,7 @@ SMALL_NET = {
 QUICK = {
     "mice": {"n_chains": 2, "n_sweeps": 3, "n_draws": 4},
     "missforest": {"n_trees": 8, "max_iter": 2},
+    "extra-trees": {"n_trees": 8, "max_iter": 2},
     "softimpute": {"n_lambdas": 6},
     "miceforest": {"n_chains": 2, "n_sweeps": 2},
     "hyperimpute": {
@@ -42,6 +43,7 @@ CHANGED = {
     "knn": {"n_neighbors": 2},
     "mice": {"n_sweeps": 2},
     "missforest": {"min_samples_leaf": 40},
+    "extra-trees": {"min_samples_leaf": 40},
     "em": {"ridge": 0.5},
     "softimpute": {"n_lambdas": 1},
     "miceforest": {"mean_match_candidates": 1},

@@ -173,7 +173,8 @@ def test_softimpute_fills_new_rows_as_it_fills_its_own():
     np.testing.assert_allclose(method.scores(x)[hidden], z[hidden], atol=1e-3)
 
 
-def test_missforest_stops_and_beats_the_mean_on_steps():
+@pytest.mark.parametrize("name", ["missforest", "extra-trees"])
+def test_chained_trees_stop_and_find_steps(name):
     rng = np.random.default_rng(0)
     x = rng.normal(size=800)
     truth = pd.DataFrame(
@@ -184,7 +185,7 @@ def test_missforest_stops_and_beats_the_mean_on_steps():
         }
     )
     train, flags = with_holes(truth, share=0.2)
-    method = make_method("missforest", n_trees=20).fit(train)
+    method = make_method(name, n_trees=20).fit(train)
     assert 1 <= method.n_sweeps_ <= 5
     filled = method.impute(train)
     only = flags[:, 1] & ~flags[:, 0]  # the step is hidden, x is not

@@ -20,6 +20,7 @@ def test_methods_stand_in_the_order_of_the_tables():
         "knn",
         "mice",
         "missforest",
+        "extra-trees",
         "em",
         "softimpute",
         "miceforest",

@@ -11,6 +11,7 @@ from typing import Any
 from macfm.bench.methods._base import Method
 from macfm.bench.methods._guard import check_learned
 from macfm.bench.methods.em import EM
+from macfm.bench.methods.extra_trees import ExtraTrees
 from macfm.bench.methods.gcimpute import GCImpute
 from macfm.bench.methods.hyperimpute import HyperImpute
 from macfm.bench.methods.knn import KNN
@@ -93,6 +94,7 @@ for _method in (
     KNN,
     MICE,
     MissForest,
+    ExtraTrees,
     EM,
     SoftImpute,
     MiceForest,

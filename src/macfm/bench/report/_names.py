@@ -28,6 +28,7 @@ FAMILIES = {
     "softimpute": "statistical",
     "gcimpute": "statistical",
     "missforest": "trees",
+    "extra-trees": "trees",
     "miceforest": "trees",
     "hyperimpute": "trees",
     "macfm": "ours",
