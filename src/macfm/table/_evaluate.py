@@ -139,7 +139,10 @@ def condition(node: Node, read: Read, n_rows: int) -> np.ndarray:
 
 def number(node: Node, read: Read, n_rows: int) -> np.ndarray:
     """Return the value of a formula as floats, NaN where it has none."""
-    values, present = _numbers(node, _value(node, read))
+    value = _value(node, read)
+    if value.kind == "flag":
+        raise node.refuse("this is true or false, not a number")
+    values, present = _numbers(node, value)
     found = np.where(present, values, np.nan)
     return np.broadcast_to(found, (n_rows,)).astype(float)
 
