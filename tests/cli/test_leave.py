@@ -115,3 +115,29 @@ def test_report_and_compare_go_along(clinic, done, quick):
     done("report", "clinic.csv", "-o", "r.html", "--no-compare", *words)
     assert "diabetes == &#39;No&#39;" in (clinic / "r.html").read_text()
     done("compare", "clinic.csv", "--methods", "mean", "--folds", "1", *words)
+
+
+def test_inspect_and_report_name_the_option(clinic, done, quick):
+    frame = pd.read_csv("clinic.csv")
+    frame = pd.concat([frame] * 3)
+    frame["age dx"] = frame["age dx"].mask(frame["diabetes"] == "No")
+    frame["diabetes"] = (
+        frame["diabetes"].fillna("No").where(frame["age dx"].isna(), "Yes")
+    )
+    frame.to_csv("thrice.csv", index=False)
+    option = "--leave \"age dx: diabetes == 'No'\""
+    told = done("inspect", "thrice.csv", "--quick")
+    said = " ".join(told.stdout.split())
+    assert "'age dx' is recorded only where 'diabetes' is 'Yes'" in said
+    assert f"keep those holes: {option}" in said
+    assert "leave={" not in said
+    profile = json.loads(done("inspect", "thrice.csv", "--quick", "--json").stdout)
+    assert profile["profile"]["skips"][0]["columns"] == ["age dx"]
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    words = ("--no-compare", *quick, "--set", "n_steps=2")
+    done("report", "thrice.csv", "-o", "r.html", *words)
+    page = (clinic / "r.html").read_text()
+    assert "--leave &#34;age dx: diabetes == &#39;No&#39;&#34;" in page
+    done("report", "thrice.csv", "-o", "s.html", *words, *LEAVE)
+    assert "--leave" not in (clinic / "s.html").read_text()

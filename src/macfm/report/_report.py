@@ -75,6 +75,7 @@ def make_report(
     seed: int = 0,
     seconds: float | None = None,
     date: dt.date | None = None,
+    command_line: bool = False,
 ) -> Report:
     """Make a page about what an imputer did to a table.
 
@@ -103,6 +104,8 @@ def make_report(
         How long it took; the time of training when None.
     date : date, default=None
         The day to print; today when None.
+    command_line : bool, default=False
+        Whether advice names options of the command line rather than parameters.
 
     Returns
     -------
@@ -121,6 +124,7 @@ def make_report(
         seed=seed,
         seconds=seconds,
         date=date,
+        command_line=command_line,
     )
     return Report(title=facts.title, html=render(facts), comparison=facts.comparison)
 
