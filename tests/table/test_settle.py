@@ -242,6 +242,17 @@ def test_formulas_that_build_on_each_other_hold_together(seed, names):
     np.testing.assert_allclose(kept["total"], total, rtol=1e-9)
 
 
+def test_a_formula_that_comes_to_nothing_is_solved_too():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
+    frame["rest"] = 0.3 * frame["a"] - frame["b"]
+    frame.loc[:99, "rest"] = 0.0
+    frame.loc[:99, "b"] = frame["a"][:100] * 0.3
+    frame.loc[:49, "a"] = np.nan
+    _, kept = settled(frame, derive={"rest": "0.3 * a - b"})
+    np.testing.assert_allclose(kept["a"][:50], frame["b"][:50] / 0.3, rtol=1e-12)
+
+
 def test_bounds_hold_where_another_cell_can_give_way():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.uniform(0, 9, 300), "b": rng.uniform(0, 9, 300)})
@@ -257,8 +268,12 @@ def test_bounds_hold_where_another_cell_can_give_way():
 @pytest.mark.filterwarnings("ignore:column 'bmi'.*outside")
 def test_the_formula_wins_over_bounds():
     frame = bodies()
-    _, kept = settled(frame, derive=BMI, schema_options={"bounds": {"bmi": (20, 21)}})
-    assert kept["bmi"][frame["bmi"].isna()].max() > 21
+    limits = {"bounds": {"bmi": (20, 21)}}
+    plain, kept = settled(frame, derive=BMI, schema_options=limits)
+    gone = frame.isna()
+    assert kept["bmi"][gone["bmi"]].max() > 21
+    both = gone["bmi"] & gone["weight"]
+    assert kept["weight"][both].equals(plain["weight"][both])
 
 
 def test_a_column_of_whole_numbers_is_rounded():
@@ -272,9 +287,21 @@ def test_a_column_of_whole_numbers_is_rounded():
 
 
 def test_an_empty_column_can_be_computed():
-    frame = bodies().assign(bmi=np.nan)
-    _, kept = settled(frame, derive=BMI)
+    frame = bodies().assign(bmi=np.nan, double=np.nan)
+    _, kept = settled(frame, derive={"double": "2 * bmi", **BMI})
     np.testing.assert_allclose(kept["bmi"], kept["weight"] / kept["height"] ** 2)
+    np.testing.assert_allclose(kept["double"], 2 * kept["bmi"])
+
+
+def test_a_formula_without_a_value_leaves_the_models():
+    frame = bodies()
+    frame.loc[:9, ["weight", "bmi"]] = np.nan
+    frame.loc[:9, "height"] = 0.0
+    plain, kept = settled(frame, derive=BMI)
+    assert kept[:10].equals(plain[:10])
+    empty = frame.assign(bmi=pd.array([pd.NA] * len(frame), "Int64"))
+    _, kept = settled(empty, derive=BMI)
+    assert kept["bmi"].isna().sum() == 10
 
 
 def test_what_cannot_be_solved_for_is_said_and_filled_by_the_model():

@@ -80,7 +80,17 @@ class Formula:
             return self.value(read, n_rows)
         goal = read(self.column).values
         name = self.names[self.positions.index(j)]
-        return solve(self.node, name, goal, read, n_rows)
+        found = solve(self.node, name, goal, read, n_rows)
+
+        def again(other: Hashable) -> Vector:
+            new = Vector("number", found, np.isfinite(found))
+            return new if other == name else read(other)
+
+        # What undoes a division by zero is no solution.
+        value = self.value(again, n_rows)
+        size = np.max([np.abs(again(other).values) for other in self.names], axis=0)
+        agrees = np.abs(value - goal) <= 1e-9 * size + 1e-6 * np.abs(goal)
+        return np.where(agrees, found, np.nan)
 
 
 def read_formulas(schema: TableSchema, derive: Mapping[Hashable, str]) -> list[Formula]:
@@ -101,7 +111,7 @@ def read_formulas(schema: TableSchema, derive: Mapping[Hashable, str]) -> list[F
         if not names:
             raise refused("derive", name, f"{text!r} holds no column")
         for one in [*names, name]:
-            _check_numbers(schema.columns[position[one]], name)
+            _check_numbers(schema.columns[position[one]], name, one in derive)
         unsolvable = {position[n]: why_unsolvable(node, n) for n in names}
         formulas[name] = Formula(
             column=name,
@@ -120,11 +130,11 @@ def read_formulas(schema: TableSchema, derive: Mapping[Hashable, str]) -> list[F
         raise refused("derive", ring[0], why) from None
 
 
-def _check_numbers(column: ColumnSchema, derived: Hashable) -> None:
+def _check_numbers(column: ColumnSchema, derived: Hashable, is_derived: bool) -> None:
     """Refuse columns that are no numbers, or that nobody may look at."""
     if column.kind == "ignored":
         why = f"{column.name!r} is ignored; take it out of ignore"
-    elif column.kind == "empty" and column.name != derived:
+    elif column.kind == "empty" and not is_derived:
         why = f"{column.name!r} holds no value to compute from"
     elif column.categories is not None and column.kind != "constant":
         why = f"{column.name!r} is {column.kind}; a formula takes columns of numbers"
@@ -258,6 +268,8 @@ class _Work:
         guess = self.values[j][rows]
         found = self._solve(formula, j, rows)
         self._set(place, j, rows, found)
+        if j == formula.target:
+            return  # whatever its bounds, it is what the others make it
         bad = ~self._within(j, found)
         # A cell taken from the model may give way, unless others build on it.
         for k, adopted in reversed(self.adopted[place].items()):
@@ -281,9 +293,10 @@ class _Work:
         low, high = self._bounds(j)
         before = self.values[j][rows]
         moved = np.clip(np.where(np.isfinite(found), found, guess), low, high)
-        self.values[j][rows] = self._canonical(j, moved).astype(float)
+        there = np.isfinite(moved)
+        self.values[j][rows[there]] = self._canonical(j, moved[there]).astype(float)
         other = self._solve(self.formulas[place], k, rows)
-        good = self._within(k, other)
+        good = self._within(k, other) & there
         self.values[j][rows[~good]] = before[~good]
         self._set(place, k, rows[good], other[good])
         self.solved[place][j][rows[good]] = False
