@@ -219,3 +219,14 @@ def test_the_report_says_what_stays_empty_and_what_is_computed(as_mask):
         assert "left missing: age_dx (diabetes == &#39;No&#39;)" in page
     draws = model.sample(frame, n_draws=3)
     model.report(frame, comparison=None, draws=draws)
+
+
+def test_an_empty_column_of_text_keeps_its_type_if_it_stays_empty(fitted):
+    model, _ = fitted
+    new = clinic(seed=3)[:4].assign(diabetes=["No"] * 4, drug=np.nan, age_dx=pd.NA)
+    new["diabetes"] = pd.Categorical(new["diabetes"], categories=["No", "Yes"])
+    new["age_dx"] = new["age_dx"].astype("Int64")
+    filled = model.transform(new)
+    assert (filled.dtypes == new.dtypes).all()
+    assert filled["drug"].isna().all()
+    assert filled.index.equals(new.index)

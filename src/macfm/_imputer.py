@@ -437,7 +437,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self.imputed_mask_ = np.zeros(table.observed.shape, dtype=bool)
         for j, (rows, _, _) in cells.items():
             self.imputed_mask_[rows, j] = True
-        return self._write(table, cells)
+        return self._write(X, table, cells)
 
     def transform(self, X: Any) -> Any:
         """Fill the missing cells of a table with the columns of `fit`.
@@ -456,7 +456,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         filler = self._filler()
         table = self._read(X, reset=False)
         wishes = self._wishes(table)
-        return self._write(table, self._cells(table, self._fill(table, filler), wishes))
+        cells = self._cells(table, self._fill(table, filler), wishes)
+        return self._write(X, table, cells)
 
     def category_probabilities(self, X: Any) -> dict[Hashable, pd.DataFrame]:
         """Say how likely each category is in the missing cells of a table.
@@ -525,7 +526,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         x = np.repeat(encoded.x[None], n_draws, axis=0)
         if filler is not None and len(rows):
             x[:, rows] = filler.draw(encoded.x[rows], encoded.observed[rows], n_draws)
-        return [self._write(table, self._cells(table, draw, wishes)) for draw in x]
+        return [self._write(X, table, self._cells(table, one, wishes)) for one in x]
 
     def report(self, X: Any, **options: Any) -> Report:
         """Make a page on what was missing, what was done and how good it is.
@@ -777,9 +778,13 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         cells = self.encoder_.decode(table, x)
         return cells if wishes is None else wishes.settle(table, cells)
 
-    def _write(self, table: Table, cells: Cells) -> Any:
+    def _write(self, X: Any, table: Table, cells: Cells) -> Any:
         """Write filled cells into a copy of the table, with indicators if asked."""
         completed = table.write(cells)
+        if isinstance(completed, pd.DataFrame) and table.native is not X:
+            # A type that was freed to hold texts holds none where all stays empty.
+            for j in set(range(len(table.columns))).difference(cells):
+                completed.isetitem(j, X.iloc[:, j])
         if not self.add_indicator:
             return completed
         missing = {
