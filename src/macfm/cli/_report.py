@@ -103,6 +103,6 @@ def write(
         title=options.get("title"),
         name=os.path.basename(source.file.source),
         seed=options["seed"],
-        command_line=True,
+        flags=True,
     )
     voice.say(f"{path} written: open it in a browser")

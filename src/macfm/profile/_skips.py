@@ -80,9 +80,12 @@ class Skip:
         ]
         return " ".join(f"--leave {_quoted(text)}" for text in words)
 
-    def advice(self, *, command_line: bool = False) -> str:
-        """Return the fact, and what to do if it means that the columns do not apply."""
-        what = self.option() if command_line else self.parameter()
+    def advice(self, *, flags: bool = False) -> str:
+        """Return the fact, and what to do if it means that the columns do not apply.
+
+        With ``flags`` as a flag of the command line, else as a parameter.
+        """
+        what = self.option() if flags else self.parameter()
         return (
             f"{self.sentence()} If that means “does not apply”, keep those holes: "
             f"{what}"

@@ -53,8 +53,8 @@ class Facts:
         How long fitting took.
     date : date
         Day of the report.
-    command_line : bool
-        Whether advice names options rather than parameters.
+    flags : bool
+        Whether the reader types commands rather than Python.
     """
 
     imputer: Any
@@ -70,7 +70,7 @@ class Facts:
     seed: int
     seconds: float | None
     date: dt.date
-    command_line: bool
+    flags: bool
 
     @property
     def schema(self) -> TableSchema:
@@ -129,7 +129,7 @@ def gather(
     seed: int,
     seconds: float | None,
     date: dt.date | None,
-    command_line: bool,
+    flags: bool,
 ) -> Facts:
     """Complete the table, draw, look at what was missing, and compare."""
     settings = imputer.settings_  # raises if it was not fitted
@@ -170,7 +170,7 @@ def gather(
         seed=seed,
         seconds=_training_seconds(imputer) if seconds is None else seconds,
         date=date or dt.date.today(),
-        command_line=command_line,
+        flags=flags,
     )
 
 

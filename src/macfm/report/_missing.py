@@ -58,7 +58,7 @@ def _skips(facts: Facts) -> list[str]:
     leave = facts.imputer.leave
     told = set() if is_mask(leave) else set(map(str, leave or ()))
     return [
-        skip.advice(command_line=facts.command_line)
+        skip.advice(flags=facts.flags)
         for skip in facts.profile.skips
         if not told.issuperset(map(str, skip.columns))
     ][:MOST_SKIPS]

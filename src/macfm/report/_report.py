@@ -75,7 +75,7 @@ def make_report(
     seed: int = 0,
     seconds: float | None = None,
     date: dt.date | None = None,
-    command_line: bool = False,
+    flags: bool = False,
 ) -> Report:
     """Make a page about what an imputer did to a table.
 
@@ -104,8 +104,8 @@ def make_report(
         How long it took; the time of training when None.
     date : date, default=None
         The day to print; today when None.
-    command_line : bool, default=False
-        Whether advice names options of the command line rather than parameters.
+    flags : bool, default=False
+        Give advice as flags of the command line rather than as parameters.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def make_report(
         seed=seed,
         seconds=seconds,
         date=date,
-        command_line=command_line,
+        flags=flags,
     )
     return Report(title=facts.title, html=render(facts), comparison=facts.comparison)
 
