@@ -320,6 +320,23 @@ def test_what_cannot_be_solved_for_is_said_and_filled_by_the_model():
     np.testing.assert_allclose(kept["bmi"][rest], value[rest], rtol=1e-9)
 
 
+def test_numbers_that_are_categories_inform_but_are_not_solved_for():
+    frame = bodies()
+    frame["twin"] = np.resize([1.0, 2.0], len(frame))
+    frame["both"] = frame["weight"] * frame["twin"]
+    frame.loc[::7, "twin"] = np.nan
+    codes = {"categorical": ["twin"]}
+    derive = {"both": "weight * twin"}
+    with pytest.warns(UserWarning, match="'twin', since it holds categories"):
+        _, kept = settled(frame, warn=True, derive=derive, schema_options=codes)
+    assert set(kept["twin"]) == {1.0, 2.0}
+    computed = frame["both"].isna()
+    value = kept["weight"] * kept["twin"]
+    np.testing.assert_allclose(kept["both"][computed], value[computed], rtol=1e-12)
+    with pytest.raises(ValueError, match="what a formula gives is a number"):
+        settled(frame, derive={"twin": "both / weight"}, schema_options=codes)
+
+
 def test_columns_that_are_not_filled_break_no_formula():
     frame = bodies()
     only = {"impute": ["bmi"]}

@@ -113,6 +113,9 @@ def read_formulas(schema: TableSchema, derive: Mapping[Hashable, str]) -> list[F
         for one in [*names, name]:
             _check_numbers(schema.columns[position[one]], name, one in derive)
         unsolvable = {position[n]: why_unsolvable(node, n) for n in names}
+        for n in names:
+            if _holds_categories(schema.columns[position[n]]):
+                unsolvable[position[n]] = "it holds categories"
         formulas[name] = Formula(
             column=name,
             node=node,
@@ -136,14 +139,18 @@ def _check_numbers(column: ColumnSchema, derived: Hashable, is_derived: bool) ->
         why = f"{column.name!r} is ignored; take it out of ignore"
     elif column.kind == "empty" and not is_derived:
         why = f"{column.name!r} holds no value to compute from"
-    elif column.categories is not None and column.kind != "constant":
-        why = f"{column.name!r} is {column.kind}; a formula takes columns of numbers"
     elif column.family not in _NUMBERS:
-        what = "has no type" if column.family == "unknown" else f"is {column.dtype}"
+        what = "has no type" if column.family == "unknown" else f"is {column.kind}"
         why = f"{column.name!r} {what}; a formula takes columns of numbers"
+    elif _holds_categories(column) and column.name == derived:
+        why = f"it is {column.kind}, and what a formula gives is a number"
     else:
         return
     raise refused("derive", derived, why)
+
+
+def _holds_categories(column: ColumnSchema) -> bool:
+    return column.categories is not None and column.kind != "constant"
 
 
 def check_formulas(formulas: list[Formula], table: Table, schema: TableSchema) -> None:
