@@ -331,6 +331,8 @@ def alternatives():
         "max_one_hot": (2, {}),
         "impute": (["weight"], {}),
         "ignore": (["weight"], {}),
+        "leave": (np.ones((80, 7), dtype=bool), {}),
+        "derive": ({"visits": "weight / 10"}, {}),
         "add_indicator": (True, {}),
         "n_networks": (2, {}),
         "backbone": ("transformer", {"n_heads": 2}),
@@ -390,6 +392,8 @@ def test_every_parameter_is_either_tried_or_known_to_be_silent():
     assert not set(alternatives()) & SILENT
 
 
+# Of the formula, which is none that the table follows.
+@pytest.mark.filterwarnings("ignore:derive of column 'visits'")
 @pytest.mark.parametrize("name", alternatives())
 def test_every_parameter_reaches_the_result(name):
     choice = alternatives()[name]

@@ -210,6 +210,10 @@ def at(*keys):
     return place
 
 
+def rule(column, text):
+    return ["dict", [[["str", column], ["str", text]]]]
+
+
 WEIGHT = "network.0.network.project.weight"
 FORGERIES = {
     "huge network": (
@@ -248,6 +252,23 @@ FORGERIES = {
         "unknown type tag",
     ),
     "tag and payload": (put(at("parameters"), "n_trials", ["int", "1"]), "wrong value"),
+    "a rule that calls": (
+        put(at("parameters"), "leave", rule("weight", "open('x') == 1")),
+        "leave of column 'weight'",
+    ),
+    "a rule about nothing": (
+        put(at("parameters"), "leave", rule("weight", "wrad == 'A'")),
+        "did you mean 'ward'",
+    ),
+    "a mask": (put(at("parameters"), "leave", ["list", []]), "must be rules"),
+    "a formula that reaches out": (
+        put(at("parameters"), "derive", rule("weight", "().__class__")),
+        "derive of column 'weight'",
+    ),
+    "a formula of text": (
+        put(at("parameters"), "derive", rule("weight", "ward + 1")),
+        "a formula takes columns of numbers",
+    ),
     "no pair": (put(at("parameters"), "n_trials", 3), "a pair of type"),
     "bad ticks": (
         put(at("parameters"), "bounds", ["datetime64", [1, "Y"]]),

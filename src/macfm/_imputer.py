@@ -23,13 +23,16 @@ from macfm._saved import load_imputer, save_imputer
 from macfm._settings import READ_OUT, Settings, resolve, resolved_values
 from macfm._warn import warn_user
 from macfm.table import (
+    Cells,
     Encoded,
     Table,
     TableEncoder,
     TableSchema,
+    Wishes,
     append_flags,
     as_table,
     check_columns,
+    read_wishes,
     retype_empty,
 )
 
@@ -80,6 +83,19 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         Columns to fill; the others inform but keep their holes. None fills all.
     ignore : list of column names, default=None
         Columns that neither inform nor are filled, such as identifiers.
+    leave : dict of column name to rule, or mask, default=None
+        Holes that mean “does not apply” and stay empty. A rule such as
+        ``{"age_dx": "diabetes == 'No'"}`` is judged on the completed row, in each draw
+        of `sample` by its own values; a comparison with an empty cell does not hold. A
+        mask, a boolean DataFrame or array of the table's shape, is True where a hole is
+        left; it belongs to one table and is not saved. Observed cells are never
+        touched. Columns of arrays are called ``x0``, ``x1`` and so on.
+    derive : dict of column name to formula, default=None
+        Columns that follow from others, such as ``{"bmi": "weight / height**2"}``. The
+        formula holds in every row in which a cell was filled: a missing BMI is computed
+        from weight and height, a missing weight from BMI and height. Of several missing
+        cells the model fills all but the last, which is the derived one if it is
+        missing.
     empty_columns : {"keep", "error"}, default="keep"
         What to do with a column without any observed value: keep it empty with a
         warning, or raise an error.
@@ -198,7 +214,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         of the read-out (`method`, `n_trials`, `solver`, ...) follow `set_params`, the
         others are those of `fit`.
     imputed_mask_ : ndarray of bool, (n_samples, n_features)
-        True where `fit_transform` fills a cell. Not part of a saved model.
+        True where `fit_transform` fills a cell. Not part of a saved model. After `fit`
+        alone, holes that a rule of `leave` may keep count as filled.
     indicator_features_ : ndarray of int
         Positions of the columns that had holes in `fit`.
     n_features_in_ : int
@@ -241,6 +258,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         max_one_hot: int | None = None,
         impute: Sequence[Any] | None = None,
         ignore: Sequence[Any] | None = None,
+        leave: Any = None,
+        derive: Mapping[Any, str] | None = None,
         empty_columns: str = "keep",
         handle_unknown: str = "ignore",
         add_indicator: bool = False,
@@ -298,6 +317,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self.max_one_hot = max_one_hot
         self.impute = impute
         self.ignore = ignore
+        self.leave = leave
+        self.derive = derive
         self.empty_columns = empty_columns
         self.handle_unknown = handle_unknown
         self.add_indicator = add_indicator
@@ -384,16 +405,45 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             impute=self.impute,
             ignore=self.ignore,
         )
+        wishes = self._wishes(table)
         self._report_empty_columns()
+        if wishes is not None:
+            wishes.check(table)
         self.encoder_ = TableEncoder.fit(table, self.schema_)
         self.indicator_features_ = np.flatnonzero(~table.observed.all(axis=0))
         wanted = np.array([c.impute for c in self.schema_.columns], dtype=bool)
         self.imputed_mask_ = ~table.observed & wanted
+        if wishes is not None and wishes.mask is not None:
+            self.imputed_mask_ &= ~wishes.mask
         fixed = ("preset", "schedule", "gamma", "velocity_space")
         self._path = {name: parameters[name] for name in fixed}
         self._trained_with = resolved_values(parameters, n_rows=table.n_rows)
         self._train(self.encoder_.encode(table), settings=settings, device=device)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn from a table and fill its missing cells.
+
+        Parameters
+        ----------
+        X : DataFrame (pandas or polars) or array of shape (n_samples, n_features)
+            The table; missing cells are NaN, None, NA, NaT or null.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        DataFrame or ndarray
+            A completed copy: same type, index, columns and dtypes.
+        """
+        self.fit(X, y)
+        filler = self._filler()
+        table = self._read(X, reset=False)
+        cells = self._cells(table, self._fill(table, filler), self._wishes(table))
+        self.imputed_mask_ = np.zeros(table.observed.shape, dtype=bool)
+        for j, (rows, _, _) in cells.items():
+            self.imputed_mask_[rows, j] = True
+        return self._write(X, table, cells)
 
     def transform(self, X: Any) -> Any:
         """Fill the missing cells of a table with the columns of `fit`.
@@ -411,7 +461,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         filler = self._filler()
         table = self._read(X, reset=False)
-        return self._complete(table, self._fill(table, filler))
+        wishes = self._wishes(table)
+        cells = self._cells(table, self._fill(table, filler), wishes)
+        return self._write(X, table, cells)
 
     def category_probabilities(self, X: Any) -> dict[Hashable, pd.DataFrame]:
         """Say how likely each category is in the missing cells of a table.
@@ -425,21 +477,23 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         -------
         dict of DataFrame
             One for each boolean or categorical column that is filled and holds more
-            than one category: a row for each of its missing cells, under the index of
-            `X` or the number of the row, and a column for each category. Rows sum to 1,
-            and `transform` fills with the most likely category. How sure numbers and
-            ordinal categories are is told by `sample`.
+            than one category: a row for each cell that `transform` fills, under the
+            index of `X` or the number of the row, and a column for each category. Rows
+            sum to 1, and `transform` fills with the most likely category. How sure
+            numbers and ordinal categories are is told by `sample`.
         """
         check_is_fitted(self)
         filler = self._filler()
         table = self._read(X, reset=False)
+        wishes = self._wishes(table)
         x = self._fill(table, filler)
+        cells = self._cells(table, x, wishes)
         index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)
         found = {}
         for j, column in enumerate(self.schema_.columns):
-            rows = np.flatnonzero(~table.observed[:, j])
             if column.encoding in (None, "scalar") or not column.impute:
                 continue
+            rows = cells[j][0] if j in cells else np.zeros(0, dtype=np.intp)
             found[column.name] = pd.DataFrame(
                 self.encoder_.category_probabilities(x[rows], column.name),
                 index=index[rows],
@@ -473,11 +527,12 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             )
         filler = self._filler()
         table = self._read(X, reset=False)
+        wishes = self._wishes(table)
         encoded, rows = self._encode(table)
         x = np.repeat(encoded.x[None], n_draws, axis=0)
         if filler is not None and len(rows):
             x[:, rows] = filler.draw(encoded.x[rows], encoded.observed[rows], n_draws)
-        return [self._complete(table, draw) for draw in x]
+        return [self._write(X, table, self._cells(table, one, wishes)) for one in x]
 
     def report(self, X: Any, **options: Any) -> Report:
         """Make a page on what was missing, what was done and how good it is.
@@ -632,7 +687,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
 
     def _report_empty_columns(self) -> None:
         """Warn of columns without a value, or refuse them."""
-        empty = [c.name for c in self.schema_.columns if c.kind == "empty"]
+        derived = self.derive or ()
+        columns = self.schema_.columns
+        empty = [c.name for c in columns if c.kind == "empty" and c.name not in derived]
         if not empty:
             return
         message = f"no value was observed in {_columns(empty)}"
@@ -728,9 +785,26 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         encoded = self.encoder_.encode(table)
         return encoded, np.flatnonzero(~encoded.observed.all(axis=1))
 
-    def _complete(self, table: Table, x: np.ndarray) -> Any:
+    def _wishes(self, table: Table) -> Wishes | None:
+        """Read `leave` and `derive` for a table; None if they are not used."""
+        if self.leave is None and self.derive is None:
+            return None
+        return read_wishes(
+            self.schema_, leave=self.leave, derive=self.derive, table=table
+        )
+
+    def _cells(self, table: Table, x: np.ndarray, wishes: Wishes | None) -> Cells:
+        """Decode filled rows and settle which cells are written with what."""
+        cells = self.encoder_.decode(table, x)
+        return cells if wishes is None else wishes.settle(table, cells)
+
+    def _write(self, X: Any, table: Table, cells: Cells) -> Any:
         """Write filled cells into a copy of the table, with indicators if asked."""
-        completed = self.encoder_.complete(table, x)
+        completed = table.write(cells)
+        if isinstance(completed, pd.DataFrame) and table.native is not X:
+            # A type that was freed to hold texts holds none where all stays empty.
+            for j in set(range(len(table.columns))).difference(cells):
+                completed.isetitem(j, X.iloc[:, j])
         if not self.add_indicator:
             return completed
         missing = {

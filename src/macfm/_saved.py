@@ -36,7 +36,7 @@ from macfm.flow import (
     GuidedEnsemble,
     make_network,
 )
-from macfm.table import TableEncoder
+from macfm.table import TableEncoder, is_mask, read_wishes
 
 __all__ = ["load_imputer", "save_imputer"]
 
@@ -96,6 +96,8 @@ def _contents(imputer: Any) -> ModelContents:
     seed = parameters["random_state"]
     if seed is not None and not isinstance(seed, Integral):
         parameters["random_state"] = imputer.seed_  # a generator has no JSON
+    if is_mask(parameters["leave"]):
+        parameters["leave"] = None  # it speaks of the rows of one table
     network = imputer.network_
     several = isinstance(network, Ensemble | GuidedEnsemble)
     members = network.members if several else [network]
@@ -158,6 +160,11 @@ def _imputer(cls: type, contents: ModelContents) -> Any:
     path = {"preset": preset} | {name: settings.get(name) for name in _PATH}
     _keep_read_out(parameters, path, contents.read_out)
     resolve(parameters | path, n_rows=1)
+    # A rule or formula that `fit` would refuse is refused here.
+    if is_mask(parameters["leave"]):
+        raise ValueError("leave must be rules by column")
+    wishes = {name: parameters[name] for name in ("leave", "derive")}
+    read_wishes(contents.encoder.schema, **wishes, table=None)
     imputer = cls(**parameters)
     imputer.encoder_ = contents.encoder
     imputer.schema_ = contents.encoder.schema

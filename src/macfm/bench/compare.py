@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from macfm.bench._threads import usual_threads
 from macfm.bench.comparison import Comparison
 from macfm.bench.frames import plain_frame
 from macfm.bench.methods import make_method
-from macfm.table import TableSchema, as_table
+from macfm.table import TableSchema, as_table, read_wishes
 
 if TYPE_CHECKING:
     from macfm import MACFMImputer
@@ -208,6 +209,8 @@ def _set_up(
     kept = {name: _only(parameters[name], table) for name in kinds}
     schema = _infer(table, kept)
     imputer.set_params(**kept, ignore=None, add_indicator=False, verbose=False)
+    # Every hidden cell held a value, so that none of them may be left.
+    imputer.set_params(leave=None, derive=_possible(parameters["derive"], schema))
     scored = [column.name for column in schema.columns if column.impute]
     enough = table[scored].notna().sum() >= LEAST_CELLS
     for name in [name for name in scored if not enough[name]]:
@@ -225,6 +228,16 @@ def _set_up(
 
 def _infer(table: pd.DataFrame, wishes: Mapping[str, Any]) -> TableSchema:
     return TableSchema.infer(as_table(table), **wishes)
+
+
+def _possible(derive: Mapping[Hashable, str] | None, schema: TableSchema) -> Any:
+    """The formulas all of whose columns take part."""
+    kept = {}
+    for name, formula in (derive or {}).items():
+        with suppress(ValueError):
+            read_wishes(schema, leave=None, derive={name: formula}, table=None)
+            kept[name] = formula
+    return kept or None
 
 
 def _useless(column: Any, values: pd.Series) -> str | None:

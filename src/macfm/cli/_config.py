@@ -13,6 +13,7 @@ import click
 from macfm.cli._manners import USAGE, Failure
 
 _NEVER = ("config", "help")
+_TABLES = ("ordinal", "bounds", "leave", "derive", "set", "na-values")
 
 
 def read_config(
@@ -65,9 +66,10 @@ def _defaults(
 def _as_given(key: str, value: Any, option: click.Option, source: str) -> Any:
     """Write a TOML value as it would be typed."""
     if isinstance(value, Mapping):
-        if key not in ("ordinal", "bounds", "set", "na-values"):
+        if key not in _TABLES:
             raise Failure(f"{source}: {key!r} cannot be a table", USAGE)
-        return [f"{name}={_typed(key, entry)}" for name, entry in value.items()]
+        sign = ": " if key == "leave" else "="
+        return [f"{name}{sign}{_typed(key, entry)}" for name, entry in value.items()]
     if option.multiple:
         return (
             [_plain(e) for e in value] if isinstance(value, list) else [_plain(value)]

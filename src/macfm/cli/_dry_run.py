@@ -36,7 +36,8 @@ def dry_run(source: Source, options: Mapping[str, Any], voice: Voice) -> None:
     rows = []
     for column in fitted.imputer.schema_.columns:
         n = int(n_missing[column.name])
-        rows.append((column.name, column.kind, f"{n:,}" if n else "", _fate(column, n)))
+        fate = _fate(column, n, fitted.imputer)
+        rows.append((column.name, column.kind, f"{n:,}" if n else "", fate))
     screen = console()
     headings = ("column", "kind", ">missing", "what happens")
     screen.print(plain_table(headings, rows, width=screen.width, wrap=True))
@@ -54,17 +55,23 @@ def _like(imputer: MACFMImputer) -> MACFMImputer:
     return type(imputer)(**imputer.get_params(deep=False))
 
 
-def _fate(column: Any, n_missing: int) -> str:
+def _fate(column: Any, n_missing: int, imputer: MACFMImputer) -> str:
     """What happens to a column."""
+    derived = n_missing and column.name in (imputer.derive or {})
     if column.kind == "ignored":
         return "ignored"
-    if column.kind == "empty":
+    if column.kind == "empty" and not derived:
         return "stays empty: no value to learn from"
     if column.kind == "constant":
         return f"filled with {column.categories[0]}" if n_missing else "does not vary"
     if not column.impute and n_missing:
         return "informs, keeps its holes"
-    return "filled" if n_missing else "informs"
+    if derived:
+        fate = f"computed: {imputer.derive[column.name]}"
+    else:
+        fate = "filled" if n_missing else "informs"
+    rule = (imputer.leave or {}).get(column.name) if n_missing else None
+    return fate if rule is None else f"{fate}; stays empty where {rule}"
 
 
 def _estimate(fitted: _model.Fitted, budget: float | None) -> list[str]:

@@ -53,6 +53,10 @@ def info(model: str, as_json: bool) -> None:
     settings = told["settings"] | told["parameters"]
     named = [f"{name}={settings[name]}" for name in _NUMBERS if name in settings]
     screen.print(f"Settings: {', '.join(named)}; --json lists all.")
+    for name, formula in (told["parameters"].get("derive") or {}).items():
+        screen.print(f"Computed: {name} = {formula}.")
+    for name, rule in (told["parameters"].get("leave") or {}).items():
+        screen.print(f"Stays empty: {name} where {rule}.")
     _show_columns(screen, told["columns"])
     screen.print()
     title = "What somebody who has this file learns of the training data"

@@ -74,7 +74,7 @@ def inspect(data: str, as_json: bool, quick: bool, **options: Any) -> None:
     _show_columns(screen, found, every=options["verbose"])
     _show_patterns(screen, found, n_listed=10 if options["verbose"] else 5)
     _show_dependence(screen, found, n_listed=99 if options["verbose"] else 5)
-    _show_findings(screen, source, found)
+    _show_findings(screen, source, found, n_skips=99 if options["verbose"] else 5)
     _show_next(screen, source, found)
 
 
@@ -218,12 +218,23 @@ def _show_dependence(screen: Console, found: TableProfile, *, n_listed: int) -> 
     screen.print(CAVEAT, style="dim")
 
 
-def _show_findings(screen: Console, source: Source, found: TableProfile) -> None:
+def _show_findings(
+    screen: Console, source: Source, found: TableProfile, *, n_skips: int
+) -> None:
     if source.notes or found.findings:
         _heading(screen, "Worth acting on")
     for note in source.notes:
         item(screen, note, "!")
+    for skip in found.skips[:n_skips]:
+        said = "If that means “does not apply”, keep those holes:"
+        item(screen, f"{skip.sentence()} {said}", "!")
+        screen.print(f"  {skip.option()}", soft_wrap=True)
+    if len(found.skips) > n_skips:
+        rest = counted(len(found.skips) - n_skips, "more rule")
+        item(screen, f"{rest} of this kind; --verbose shows all", "!")
     for finding in found.findings:
+        if finding.code == "does_not_apply":
+            continue
         item(screen, finding.message, "!")
         if finding.code in _REMEDIES:
             option = f"{_REMEDIES[finding.code]} {','.join(map(str, finding.columns))}"

@@ -44,7 +44,13 @@ _WORDS = (
     ),
     (re.compile(r"named in both impute and ignore"), "named in --only and --ignore"),
     (re.compile(r"^impute (?=names columns)"), "--only "),
-    (re.compile(r"^(categorical|ordinal|bounds|ignore) (?=names columns)"), r"--\1 "),
+    (
+        re.compile(r"^(categorical|ordinal|bounds|ignore|leave|derive) (?=names col)"),
+        r"--\1 ",
+    ),
+    (re.compile(r"^(leave|derive) (?=of column)"), r"--\1 "),
+    (re.compile(r"name the column in ordinal"), "name the column in --ordinal"),
+    (re.compile(r"take it out of ignore"), "take it out of --ignore"),
 )
 
 

@@ -69,6 +69,8 @@ def make_imputer(source: Source, options: Mapping[str, Any]) -> MACFMImputer:
         "categorical": _parse.names("--categorical", options["categorical"], kinds),
         "ordinal": _parse.ordinals(options["ordinal"], kinds),
         "bounds": _parse.bounds(options["bounds"], kinds),
+        "leave": _parse.rules(options["leave"], kinds),
+        "derive": _parse.formulas(options["derive"], kinds),
         "impute": _parse.names("--only", options["only"], kinds),
         "ignore": source.ignore,
         "verbose": not options["quiet"],

@@ -127,6 +127,20 @@ _MODEL = {
         help="Limits of filled values, such as age=0:120,weight=0: or, for all "
         "columns, observed. LOW..HIGH for times with a colon.",
     ),
+    "leave": click.option(
+        "--leave",
+        multiple=True,
+        metavar="COLUMN:RULE",
+        help='Holes that mean “does not apply” and stay empty, such as "age_dx: '
+        "diabetes == 'No'\"; may be repeated.",
+    ),
+    "derive": click.option(
+        "--derive",
+        multiple=True,
+        metavar="COLUMN=FORMULA",
+        help='Columns that follow from others, such as "bmi = weight / height**2"; '
+        "may be repeated.",
+    ),
     "only": click.option(
         "--only",
         multiple=True,

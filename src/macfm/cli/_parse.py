@@ -164,6 +164,62 @@ def _value(option: str, name: str, text: str, kind: str) -> Any:
     return text
 
 
+def rules(given: Iterable[str], columns: Collection[str]) -> dict[str, str]:
+    """Read ``age_dx: diabetes == 'No'``; several rules of a column are alternatives.
+
+    Examples
+    --------
+    >>> rules(["a,b: c == 1", "a: d > 2"], ["a", "b", "c", "d"])
+    {'a': '(c == 1) or (d > 2)', 'b': 'c == 1'}
+    """
+    found: dict[str, list[str]] = {}
+    for text in given:
+        named, rule = _split(text, ":", columns)
+        if not named.strip() or not rule.strip():
+            raise click.UsageError(
+                f"--leave: expected COLUMN: RULE such as \"age_dx: diabetes == 'No'\", "
+                f"got {text!r}"
+            )
+        for name in names("--leave", [named], columns):
+            found.setdefault(name, []).append(rule.strip())
+    return {
+        name: own[0] if len(own) == 1 else " or ".join(f"({rule})" for rule in own)
+        for name, own in found.items()
+    }
+
+
+def formulas(given: Iterable[str], columns: Collection[str]) -> dict[str, str]:
+    """Read ``bmi = weight / height**2``.
+
+    Examples
+    --------
+    >>> formulas(["total = a + b"], ["a", "b", "total"])
+    {'total': 'a + b'}
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        named, formula = _split(text, "=", columns)
+        if not named.strip() or not formula.strip():
+            raise click.UsageError(
+                f"--derive: expected COLUMN = FORMULA such as "
+                f"'bmi = weight / height**2', got {text!r}"
+            )
+        name = known("--derive", named.strip(), columns)
+        if name in found:
+            raise click.UsageError(f"--derive: column {name!r} is given twice")
+        found[name] = formula.strip()
+    return found
+
+
+def _split(text: str, sign: str, columns: Collection[str]) -> tuple[str, str]:
+    """Split at the first sign; a column's name may hold the sign itself."""
+    for match in re.finditer(sign, text):
+        if text[: match.start()].strip() in columns:
+            return text[: match.start()], text[match.end() :]
+    named, _, rest = text.partition(sign)
+    return named, rest
+
+
 def settings(given: Iterable[str], allowed: Collection[str]) -> dict[str, Any]:
     """Read ``max_steps=500``, parameters of the imputer by their Python names.
 

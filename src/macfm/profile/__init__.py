@@ -18,6 +18,7 @@ from macfm.profile._little import LittleTest, little_test
 from macfm.profile._patterns import Pattern, Patterns, missing_patterns
 from macfm.profile._plain import percent
 from macfm.profile._profile import TableProfile, profile
+from macfm.profile._skips import Skip
 
 __all__ = [
     "CAVEAT",
@@ -30,6 +31,7 @@ __all__ = [
     "Mark",
     "Pattern",
     "Patterns",
+    "Skip",
     "TableProfile",
     "little_test",
     "missing_dependence",

@@ -13,8 +13,12 @@ import pandas as pd
 from macfm.profile._columns import ColumnProfile
 from macfm.profile._plain import count, listed, number, percent, plain
 from macfm.profile._reading import NUMBERS, Reading, read
+from macfm.profile._skips import Skip
 
-__all__ = ["Finding", "Mark", "find", "missing_marks"]
+__all__ = ["SKIP", "Finding", "Mark", "find", "missing_marks"]
+
+SKIP = "does_not_apply"
+"""Code of the findings that `TableProfile.skips` has in detail."""
 
 MOSTLY_MISSING = 0.8
 FEW_VALUES, MANY_CATEGORIES = 10, 100
@@ -86,12 +90,15 @@ class Mark:
         )
 
 
-def find(reading: Reading, columns: Sequence[ColumnProfile]) -> tuple[Finding, ...]:
+def find(
+    reading: Reading, columns: Sequence[ColumnProfile], skips: Sequence[Skip]
+) -> tuple[Finding, ...]:
     """Look for what is worth acting on, the most serious first."""
     seen = [c for c in columns if c.kind != "ignored"]
     return (
         *_unusable(reading, seen),
         *(_mark(mark) for mark in _marks(reading)),
+        *(Finding(SKIP, skip.columns, f"{skip.advice()}.") for skip in skips),
         *_sparse(seen),
         *_identifiers(seen),
         *_texts(reading, seen),

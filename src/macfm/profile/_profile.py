@@ -13,6 +13,7 @@ from macfm.profile._little import LittleTest, little_of
 from macfm.profile._patterns import Patterns, count_patterns
 from macfm.profile._plain import plain
 from macfm.profile._reading import read
+from macfm.profile._skips import Skip, find_skips
 
 __all__ = ["TableProfile", "profile"]
 
@@ -38,6 +39,9 @@ class TableProfile:
         Which columns are missing together.
     findings : tuple of Finding
         What is worth acting on, the most serious first.
+    skips : tuple of Skip
+        Columns recorded only where another has certain values, whose holes may mean
+        “does not apply”; they stand among the findings too.
     little : LittleTest or None
         Little's test of numbers missing completely at random; None if ``quick``.
     dependence : Dependence or None
@@ -51,6 +55,7 @@ class TableProfile:
     columns: tuple[ColumnProfile, ...]
     patterns: Patterns
     findings: tuple[Finding, ...]
+    skips: tuple[Skip, ...]
     little: LittleTest | None
     dependence: Dependence | None
 
@@ -69,6 +74,7 @@ class TableProfile:
         given = {name: plain(getattr(self, name)) for name in sorted(whole)}
         given["columns"] = [column.to_json() for column in self.columns]
         given["findings"] = [finding.to_json() for finding in self.findings]
+        given["skips"] = [skip.to_json() for skip in self.skips]
         for name in parts:
             part = getattr(self, name)
             given[name] = None if part is None else part.to_json()
@@ -121,6 +127,7 @@ def profile(
     observed = reading.observed
     columns = tuple(describe_column(reading, j) for j in range(len(reading.schema)))
     n_missing = int((~observed).sum())
+    skips = find_skips(reading)
     sample = {"max_rows": max_rows, "seed": seed}
     return TableProfile(
         n_rows=reading.table.n_rows,
@@ -129,7 +136,8 @@ def profile(
         missing_rate=n_missing / observed.size if observed.size else 0.0,
         columns=columns,
         patterns=count_patterns(observed, reading.names, n_patterns=n_patterns),
-        findings=find(reading, columns),
+        findings=find(reading, columns, skips),
+        skips=skips,
         little=None if quick else little_of(reading, normal_scores=True, **sample),
         dependence=None if quick else dependence_of(reading, n_folds=3, **sample),
     )

@@ -10,7 +10,7 @@ from macfm import plot
 from macfm.report._facts import Facts
 from macfm.report._figures import THEME, figure
 from macfm.report._words import count, kind_words, number
-from macfm.table import ColumnSchema
+from macfm.table import ColumnSchema, is_mask
 
 __all__ = ["center_words", "done_section"]
 
@@ -29,7 +29,7 @@ def done_section(facts: Facts) -> dict[str, Any]:
             "bounds": bounds_words(c),
             "filled": int(facts.n_filled[c.name]),
             "left": int(facts.completed[c.name].isna().sum()),
-            "role": _role(c),
+            "role": _role(c, facts.imputer),
         }
         for c in columns
     ]
@@ -41,8 +41,15 @@ def done_section(facts: Facts) -> dict[str, Any]:
     }
 
 
-def _role(column: ColumnSchema) -> str:
+def _role(column: ColumnSchema, imputer: Any) -> str:
     """What became of the holes of a column."""
+    formula = (imputer.derive or {}).get(column.name)
+    rule = None if is_mask(imputer.leave) else (imputer.leave or {}).get(column.name)
+    said = _part(column) if formula is None else f"informs, computed: {formula}"
+    return said if rule is None else f"{said}, stays empty where {rule}"
+
+
+def _part(column: ColumnSchema) -> str:
     if column.kind == "ignored":
         return "not looked at"
     if column.kind == "empty":

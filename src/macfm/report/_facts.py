@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from macfm.bench.compare import Comparison, compare
 from macfm.bench.frames import NUMBER_KINDS, number_text, plain_frame
 from macfm.plot import short_names
 from macfm.profile import TableProfile, profile
-from macfm.table import ColumnSchema, TableSchema
+from macfm.table import ColumnSchema, TableSchema, is_mask
 
 __all__ = ["Facts", "gather"]
 
@@ -216,9 +217,15 @@ def _draw(
     """Draw the chosen rows."""
     if not len(rows):
         return []
-    part = frame.iloc[rows] if isinstance(frame, pd.DataFrame) else frame[rows]
+    part = _rows_of(frame, rows)
+    if is_mask(imputer.leave):
+        imputer = copy(imputer).set_params(leave=_rows_of(imputer.leave, rows))
     draws = [plain_frame(draw) for draw in imputer.sample(part, n_draws=N_DRAWS)]
     return [draw[plain.columns.tolist()] for draw in draws]
+
+
+def _rows_of(table: Any, rows: np.ndarray) -> Any:
+    return table.iloc[rows] if isinstance(table, pd.DataFrame) else table[rows]
 
 
 def _training_seconds(imputer: Any) -> float | None:

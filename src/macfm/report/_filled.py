@@ -90,8 +90,11 @@ def _brief(text: object, most: int = 28) -> str:
 
 
 def _rows_of(facts: Facts, name: Hashable) -> np.ndarray:
-    """Places among the drawn rows where a column was filled."""
-    return np.flatnonzero(facts.filled[name].to_numpy()[facts.drawn])
+    """Places among the drawn rows where a column was filled, in each draw too."""
+    filled = facts.filled[name].to_numpy()[facts.drawn]
+    for draw in facts.draws:
+        filled &= draw[name].notna().to_numpy()
+    return np.flatnonzero(filled)
 
 
 def _distribution(facts: Facts, name: Hashable, k: int) -> Any:

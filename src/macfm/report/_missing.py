@@ -9,8 +9,11 @@ from macfm.profile import CAVEAT, percent
 from macfm.report._facts import Facts
 from macfm.report._figures import MAP_THEMES, THEME, figure
 from macfm.report._words import count, kind_words
+from macfm.table import is_mask
 
 __all__ = ["missing_section"]
+
+MOST_SKIPS = 8
 
 
 def missing_section(facts: Facts) -> dict[str, Any]:
@@ -42,8 +45,22 @@ def missing_section(facts: Facts) -> dict[str, Any]:
         ][:8],
         "n_examined": len(dependence),
         "caveat": CAVEAT,
-        "findings": [f.message for f in found.findings],
+        "findings": [
+            *_skips(facts),
+            *(f.message for f in found.findings if f.code != "does_not_apply"),
+        ],
     }
+
+
+def _skips(facts: Facts) -> list[str]:
+    """Say which holes may mean “does not apply”, unless they were left."""
+    leave = facts.imputer.leave
+    told = set() if is_mask(leave) else set(map(str, leave or ()))
+    return [
+        skip.advice(flags=facts.flags)
+        for skip in facts.profile.skips
+        if not told.issuperset(map(str, skip.columns))
+    ][:MOST_SKIPS]
 
 
 def _native(facts: Facts, name: Any) -> Any:

@@ -10,6 +10,7 @@ from macfm.profile import percent
 from macfm.report._done import center_words
 from macfm.report._facts import Facts
 from macfm.report._words import count, listed, p_words
+from macfm.table import is_mask
 
 __all__ = ["CITATIONS", "methods_paragraphs"]
 
@@ -113,6 +114,21 @@ def _method(facts: Facts) -> str:
     bounded = [c.name for c in facts.schema.columns if c.bounds is not None]
     if bounded:
         said += f" Imputed values were kept within bounds for {listed(bounded)}."
+    return said + _wishes(facts)
+
+
+def _wishes(facts: Facts) -> str:
+    """What was computed rather than imputed, and what was left because it must be."""
+    leave, derive = facts.imputer.leave, facts.imputer.derive
+    said = ""
+    if derive:
+        formulas = [f"{name} = {formula}" for name, formula in derive.items()]
+        said += f" Imputed values were made to agree with {listed(formulas)}."
+    if is_mask(leave):
+        said += " Values marked as not applicable were left missing."
+    elif leave:
+        rules = [f"{name} ({rule})" for name, rule in leave.items()]
+        said += f" Values that do not apply were left missing: {listed(rules)}."
     return said
 
 

@@ -5,21 +5,28 @@
 """
 
 from macfm.table._encoder import Encoded, TableEncoder
+from macfm.table._expression import column_text
 from macfm.table._flags import append_flags
-from macfm.table._io import Table, as_table
+from macfm.table._io import Cells, Table, as_table
 from macfm.table._schema import ColumnSchema, TableSchema, check_columns, retype_empty
+from macfm.table._settle import Wishes, is_mask, read_wishes
 from macfm.table._tagged import from_tagged, to_tagged
 
 __all__ = [
+    "Cells",
     "ColumnSchema",
     "Encoded",
     "Table",
     "TableEncoder",
     "TableSchema",
+    "Wishes",
     "append_flags",
     "as_table",
     "check_columns",
+    "column_text",
     "from_tagged",
+    "is_mask",
+    "read_wishes",
     "retype_empty",
     "to_tagged",
 ]

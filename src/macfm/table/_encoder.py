@@ -17,7 +17,7 @@ from macfm.table._categories import (
     values_for,
 )
 from macfm.table._column import TIME_FAMILIES, ColumnData, object_limits
-from macfm.table._io import Table
+from macfm.table._io import Cells, Table
 from macfm.table._numbers import NumberCodec
 from macfm.table._schema import ColumnSchema, TableSchema, check_columns
 from macfm.table._stored import check_arrays
@@ -124,6 +124,13 @@ class TableEncoder:
         x : ndarray of shape (n_rows, d)
             Encoded values; only those of missing cells are read.
         """
+        return table.write(self.decode(table, x))
+
+    def decode(self, table: Table, x: np.ndarray) -> Cells:
+        """Return what the missing cells are filled with, for `Table.write`.
+
+        The parameters are those of `complete`.
+        """
         check_columns(self.schema, table)
         x = self._checked_x(x, table.n_rows)
         by_position = {j: (codec, place) for j, _, codec, place in self._modelled()}
@@ -139,7 +146,7 @@ class TableEncoder:
             else:
                 values = values_for(column.categories, target)[np.zeros_like(rows)]
             cells[j] = (rows, values, target)
-        return table.write(cells)
+        return cells
 
     def category_probabilities(self, x: np.ndarray, name: Hashable) -> np.ndarray:
         """Probabilities of the categories of one column.
