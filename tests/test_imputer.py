@@ -325,6 +325,7 @@ def alternatives():
         "aggregate": ("median", {"method": "sample", "n_trials": 3}),
         "n_trials": (2, {"method": "sample", "n_trials": 3}),
         "categorical": (["visits"], {}),
+        "numeric": (["beds"], {}),
         "ordinal": ({"ward": ["C", "A", "B"]}, {}),
         "bounds": ("observed", {"method": "sample", "n_trials": 1}),
         "numeric_transform": ("quantile", {}),
@@ -393,7 +394,7 @@ def test_every_parameter_is_either_tried_or_known_to_be_silent():
 def test_every_parameter_reaches_the_result(name):
     choice = alternatives()[name]
     value, others = choice if isinstance(choice, tuple) else (choice, {})
-    frame = mixed_frame(n=80)
+    frame = mixed_frame(n=80).assign(beds=lambda frame: frame["weight"].round())
     steps = {"n_trials": 2, "n_steps": 2} | others
     base = imputer(**steps).fit_transform(frame)
     changed = imputer(**(steps | {name: value})).fit_transform(frame)

@@ -63,11 +63,19 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         Trajectories a row with ``method="sample"``.
     categorical : list of column names, default=None
         Columns to treat as categories although their type is numeric.
+    numeric : list of column names, default=None
+        Columns of plain numbers, whatever they look like. Without it a column of whole
+        numbers is filled with whole numbers, also if its type is float, and one of two
+        distinct numbers with one of the two.
     ordinal : dict of column name to list, default=None
         Columns whose categories have an order, lowest first.
-    bounds : dict of column name to (low, high), or "observed", default=None
-        Limits of filled values; None leaves a side open, ``"observed"`` takes the range
-        seen in `fit`, for one column or for all.
+    bounds : "auto", "observed", dict or None, default="auto"
+        Limits of filled values. ``"auto"`` keeps limits that all observed values
+        respect: the sign, 0 to 1, 0 to 100 where 100 occurs, a value at which many are
+        capped, the range of whole numbers with few distinct values. ``"observed"``
+        takes the range seen in `fit`, None no limits. A dict gives
+        ``(low, high)``, None for an open side, or one of the three by column name;
+        columns it does not name are ``"auto"``.
     numeric_transform : {"standard", "quantile", "auto"} or dict, default="standard"
         Scale of numeric columns inside the model, for all columns or by name.
         ``"quantile"`` maps to normal scores, ``"auto"`` does so for heavy tails only.
@@ -231,8 +239,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         aggregate: str | None = None,
         n_trials: int | None = None,
         categorical: Sequence[Any] | None = None,
+        numeric: Sequence[Any] | None = None,
         ordinal: Mapping[Any, Sequence[Any]] | None = None,
-        bounds: Mapping[Any, Any] | str | None = None,
+        bounds: Mapping[Any, Any] | str | None = "auto",
         numeric_transform: str | Mapping[Any, str] = "standard",
         max_one_hot: int | None = None,
         impute: Sequence[Any] | None = None,
@@ -287,6 +296,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self.aggregate = aggregate
         self.n_trials = n_trials
         self.categorical = categorical
+        self.numeric = numeric
         self.ordinal = ordinal
         self.bounds = bounds
         self.numeric_transform = numeric_transform
@@ -371,6 +381,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self.schema_ = TableSchema.infer(
             table,
             categorical=self.categorical,
+            numeric=self.numeric,
             ordinal=self.ordinal,
             bounds=self.bounds,
             numeric_transform=self.numeric_transform,
@@ -405,7 +416,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         filler = self._filler()
         table = self._read(X, reset=False)
-        return self._complete(table, self._fill(table, filler))
+        return self._complete(table, self._fill(table, filler), drawn=False)
 
     def category_probabilities(self, X: Any) -> dict[Hashable, pd.DataFrame]:
         """Say how likely each category is in the missing cells of a table.
@@ -471,7 +482,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         x = np.repeat(encoded.x[None], n_draws, axis=0)
         if filler is not None and len(rows):
             x[:, rows] = filler.draw(encoded.x[rows], encoded.observed[rows], n_draws)
-        return [self._complete(table, draw) for draw in x]
+        return [self._complete(table, draw, drawn=True) for draw in x]
 
     def report(self, X: Any, **options: Any) -> Report:
         """Make a page on what was missing, what was done and how good it is.
@@ -708,9 +719,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         encoded = self.encoder_.encode(table)
         return encoded, np.flatnonzero(~encoded.observed.all(axis=1))
 
-    def _complete(self, table: Table, x: np.ndarray) -> Any:
+    def _complete(self, table: Table, x: np.ndarray, *, drawn: bool) -> Any:
         """Write filled cells into a copy of the table, with indicators if asked."""
-        completed = self.encoder_.complete(table, x)
+        completed = self.encoder_.complete(table, x, drawn=drawn)
         if not self.add_indicator:
             return completed
         missing = {

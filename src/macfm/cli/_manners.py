@@ -42,7 +42,14 @@ _WORDS = (
     ),
     (re.compile(r"named in both impute and ignore"), "named in --only and --ignore"),
     (re.compile(r"^impute (?=names columns)"), "--only "),
-    (re.compile(r"^(categorical|ordinal|bounds|ignore) (?=names columns)"), r"--\1 "),
+    (
+        re.compile(r"^(categorical|numeric|ordinal|bounds|ignore) (?=names columns)"),
+        r"--\1 ",
+    ),
+    (
+        re.compile(r"in both (categorical|numeric) and (numeric|ordinal)"),
+        r"in both --\1 and --\2",
+    ),
 )
 
 

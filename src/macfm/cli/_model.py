@@ -66,6 +66,7 @@ def make_imputer(source: Source, options: Mapping[str, Any]) -> MACFMImputer:
         "device": options["device"] or "auto",
         "max_seconds": options["budget"],
         "categorical": _parse.names("--categorical", options["categorical"], kinds),
+        "numeric": _parse.names("--numeric", options["numeric"], kinds),
         "ordinal": _parse.ordinals(options["ordinal"], kinds),
         "bounds": _parse.bounds(options["bounds"], kinds),
         "impute": _parse.names("--only", options["only"], kinds),

@@ -148,7 +148,8 @@ def gather(
     else:
         rows = _choose(rows, settings, seed)
         drawn = _draw(imputer, frame, plain, rows)
-    wishes = {name: getattr(imputer, name) for name in ("categorical", "ordinal")}
+    kinds = ("categorical", "numeric", "ordinal")
+    wishes = {name: getattr(imputer, name) for name in kinds}
     if comparison == "quick":
         comparison = compare(frame, imputer=imputer, seed=seed, **QUICK)
     return Facts(
