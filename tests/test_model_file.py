@@ -104,7 +104,14 @@ def polars_frame():
 CASES = {
     "array": (array, {}),
     "float32 array": (lambda: array(np.float32), {}),
-    "mixed frame": (lambda: mixed_frame().drop(columns="note"), {}),
+    "mixed frame": (
+        lambda: mixed_frame().drop(columns="note"),
+        {"numeric": ["code"], "bounds": None},
+    ),
+    "limits of the data": (
+        lambda: mixed_frame()[["visits", "code", "stay", "ward"]],
+        {"categorical": ["code"]},
+    ),
     "all wishes": (mixed_frame, WISHES),
     "observed bounds": (
         lambda: mixed_frame()[["weight", "seen"]],

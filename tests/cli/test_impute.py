@@ -3,7 +3,9 @@
 import csv
 import gzip
 import io
+import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -216,3 +218,41 @@ def test_repeated_identifiers_are_noted(folder, done, quick):
     (folder / "twice.csv").write_text("id,a,b\n1,2,3\n1,,4\n2,5,\n")
     result = done("impute", "twice.csv", "-o", "out.csv", "--id", "id", *quick)
     assert "note: --id id: 1 row repeats an earlier row's value" in result.stderr
+
+
+def test_codes_and_marks_are_told_once_with_their_options(folder, done, quick):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, 60),
+            "ward": np.tile([11, 12, 40], 20),
+            "kind": np.tile([1, 2, 3, 4], 15),
+            "dose": rng.normal(5, 1, 60).round(2),
+        }
+    )
+    frame.loc[:1, "age"] = -999
+    frame.loc[3:9, "dose"] = np.nan
+    frame.to_csv(folder / "coded.csv", index=False)
+    words = ("impute", "coded.csv", "-o", "out.csv", *quick)
+    told = done(*words).stderr
+    assert told.count("may be codes; if so, give --categorical ward,kind") == 1
+    assert told.count("mark for a missing value") == 1
+    assert "--na-values age=-999" in told
+    silent = ("--categorical", "ward", "--numeric", "kind", "--na-values", "-999")
+    told = done(*words, "--force", *silent).stderr
+    assert "codes" not in told
+    assert "mark for" not in told
+
+
+@pytest.mark.parametrize(
+    ("given", "low"),
+    [((), 0), (("--bounds", "none"), None), (("--bounds", "income=none"), None)],
+)
+def test_limits_of_the_data_hold_unless_switched_off(folder, done, quick, given, low):
+    done("fit", "numbers.csv", "--model", "m", *given, *quick)
+    (income,) = [
+        column
+        for column in json.loads(done("info", "m", "--json").output)["columns"]
+        if column["name"] == "income"
+    ]
+    assert income.get("bounds", [None])[0] == low

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import logging
 import os
 import re
+import shlex
 import sys
 import traceback
 import warnings
@@ -29,10 +31,20 @@ INTERRUPTED = 130
 _LINE_END = re.compile(r"[ \t]+(?=\n)")
 _INTERRUPTED_TRAINING = "training was interrupted"
 
+
+def _listed(names: str) -> str:
+    """Write a list of names as an option takes it."""
+    return shlex.quote(",".join(ast.literal_eval(names)))
+
+
 # What the library says in Python's words, in those of the command line.
 _WORDS = (
     (re.compile(r", or pd\.to_datetime first if it holds dates"), ""),
     (re.compile(r"ignore=\['([^']*)'\]"), r"--ignore '\1'"),
+    (
+        re.compile(r"pass categorical=(\[.*\])"),
+        lambda found: f"give --categorical {_listed(found[1])}",
+    ),
     (re.compile(r"list them in ignore=\[\.\.\.\]"), "list them in --ignore"),
     (re.compile(r" \(force=True\)"), ""),
     (re.compile(r"\bdevice='([^']*)'"), r"--device \1"),

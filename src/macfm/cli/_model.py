@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,7 +88,9 @@ def fit(imputer: MACFMImputer, source: Source, voice: Voice) -> Fitted:
     """Fit an imputer to a table."""
     began = time.perf_counter()
     try:
-        with voice.log():
+        with voice.log(), warnings.catch_warnings():
+            # The notes on the file have told of these, with the option that helps.
+            warnings.filterwarnings("ignore", message=".*mark for a missing value")
             imputer.fit(source.frame)
     except (ValueError, TypeError) as error:
         # A parameter out of range was typed wrongly; the table is not at fault.

@@ -6,6 +6,7 @@
 
 from macfm.table._encoder import Encoded, TableEncoder
 from macfm.table._flags import append_flags
+from macfm.table._hints import number_mark
 from macfm.table._io import Table, as_table
 from macfm.table._schema import ColumnSchema, TableSchema, check_columns, retype_empty
 from macfm.table._tagged import from_tagged, to_tagged
@@ -20,6 +21,7 @@ __all__ = [
     "as_table",
     "check_columns",
     "from_tagged",
+    "number_mark",
     "retype_empty",
     "to_tagged",
 ]

@@ -14,6 +14,7 @@ from macfm._warn import warn_user
 from macfm.table._bounds import resolve_bounds
 from macfm.table._categories import category_key, category_values, value_keys
 from macfm.table._column import TIME_FAMILIES, ColumnData, zone_name
+from macfm.table._hints import looks_like_codes, number_mark, warn_codes, warn_marks
 from macfm.table._io import Table
 from macfm.table._numbers import choose_origin, differences
 from macfm.table._schema import ColumnSchema
@@ -70,7 +71,7 @@ def infer_columns(
     _check_disjoint("numeric", "ordinal", wishes)
     _check_disjoint("impute", "ignore", wishes)
     every = "auto" if isinstance(bounds, Mapping) else bounds
-    columns = []
+    columns, codes, marks = [], [], {}
     for j, name in enumerate(table.columns):
         if name in wishes["ignore"]:
             columns.append(ColumnSchema(name, "ignored", table.dtype(j)))
@@ -94,6 +95,17 @@ def infer_columns(
         column = _with_transform(column, data, numeric_transform)
         filled = column.kind != "empty" and (impute is None or name in wishes["impute"])
         columns.append(replace(column, impute=filled))
+        if any(name in wishes[wish] for wish in ("categorical", "numeric", "ordinal")):
+            continue
+        if column.kind == "integer" and not _is_amount(name, wishes):
+            codes += [name] if looks_like_codes(name, data.seen) else []
+        if column.family in ("float", "integer") and data.listed is None:
+            numbers = data.seen.astype(float)
+            mark = number_mark(numbers)
+            if mark is not None:
+                marks[name] = (mark, int((numbers == mark).sum()))
+    warn_codes(codes)
+    warn_marks(marks)
     return columns
 
 
