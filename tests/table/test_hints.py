@@ -27,6 +27,7 @@ AMOUNTS = {
     "grade_code": [1, 2, 3] * 20,
     "few": [11, 12, 40] * 5,
     "many": list(range(11)) * 9,
+    "of two groups": np.repeat(range(4, 12), [9, 21, 17, 9, 3, 8, 16, 10]),
     "fraction": [1.5, 2.0, 40.0] * 20,
     "huge": [2**60, 2**60 + 1, 2**60 + 7] * 20,
 }

@@ -265,3 +265,32 @@ def test_numeric_is_for_numbers(wishes, message):
     frame["c"] = frame["m"].astype("category")
     with pytest.raises(ValueError, match=message):
         TableSchema.infer(as_table(frame), **wishes)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {"0.low": np.array([0.0, 1.0, 0.0])},
+        {"0.low": np.array([0.0])},
+        {"0.low": np.array([np.nan, 1.0, 0.0, 0.0])},
+        {"0.low": np.array([0.0, 1.0, 0.0, 2.0])},
+        {"0.low": np.array([2.0, 1.0, 0.0, 0.0])},
+        {"0.low": np.array([0.0, 1.0, 0.0, 0.0], dtype="f4")},
+        {"0.high": np.array([2.0, 1.0, 0.0, 0.0])},
+    ],
+)
+def test_what_no_fit_gives_is_refused(cases, stored):
+    encoder = fit(pd.DataFrame({"a": cases["money"][0]}))
+    with pytest.raises(ValueError, match="statistics of column 'a' are stored wrongly"):
+        TableEncoder.from_arrays(encoder.schema, encoder.to_arrays() | stored)
+
+
+def test_limits_of_earlier_models_are_clipped_at(cases):
+    frame = pd.DataFrame({"a": cases["money"][0]})
+    encoder = fit(frame)
+    arrays = {k: v for k, v in encoder.to_arrays().items() if k != "0.low"}
+    earlier = TableEncoder.from_arrays(encoder.schema, arrays)
+    for drawn in (False, True):
+        filled = fill(earlier, frame, np.array([[-9.0], [0.0]]), drawn=drawn)["a"]
+        assert filled[0] == 0
+        assert filled[1] == pytest.approx(frame["a"].mean())

@@ -44,9 +44,9 @@ def looks_like_codes(name: Hashable, seen: np.ndarray) -> bool:
     - two common neighbours stand further apart than others, as 12 and 40 do among 11,
       12 and 40, and the numbers neither double nor have a common divisor, as doses do;
       or
-    - they count from 1 or more, and a number is clearly rarer than a smaller and a
-      larger one. Counts and scores mostly have one peak; counts that have two, such as
-      children in a family, begin at 0.
+    - they count from 1 or more, and a number is clearly rarer than its two neighbours.
+      Counts and scores mostly have one peak; counts that have two, such as children in
+      a family, begin at 0.
 
     Parameters
     ----------
@@ -85,15 +85,13 @@ def _apart(values: np.ndarray, counts: np.ndarray) -> bool:
 
 
 def _valley(values: np.ndarray, counts: np.ndarray) -> bool:
-    """Whether a value is clearly rarer than one below and one above it."""
+    """Whether a value is clearly rarer than its two neighbours."""
     if values[0] < 1:
         return False
-    for j in range(1, len(counts) - 1):
-        sides = min(counts[:j].max(), counts[j + 1 :].max())
-        noise = np.sqrt(sides + counts[j])
-        if counts[j] < 0.6 * sides and sides - counts[j] > 2.5 * noise:
-            return True
-    return False
+    # A wider valley is one between two groups of rows, whose amounts differ.
+    sides, middle = np.minimum(counts[2:], counts[:-2]), counts[1:-1]
+    noise = np.sqrt(sides + middle)
+    return bool(((middle < 0.6 * sides) & (sides - middle > 2.5 * noise)).any())
 
 
 def warn_codes(names: Sequence[Hashable]) -> None:
