@@ -71,7 +71,7 @@ def infer_columns(
     _check_disjoint("numeric", "ordinal", wishes)
     _check_disjoint("impute", "ignore", wishes)
     every = "auto" if isinstance(bounds, Mapping) else bounds
-    columns, codes, marks = [], [], {}
+    columns = []
     for j, name in enumerate(table.columns):
         if name in wishes["ignore"]:
             columns.append(ColumnSchema(name, "ignored", table.dtype(j)))
@@ -95,17 +95,7 @@ def infer_columns(
         column = _with_transform(column, data, numeric_transform)
         filled = column.kind != "empty" and (impute is None or name in wishes["impute"])
         columns.append(replace(column, impute=filled))
-        if any(name in wishes[wish] for wish in ("categorical", "numeric", "ordinal")):
-            continue
-        if column.kind == "integer" and not _is_amount(name, wishes):
-            codes += [name] if looks_like_codes(name, data.seen) else []
-        if column.family in ("float", "integer") and data.listed is None:
-            numbers = data.seen.astype(float)
-            mark = number_mark(numbers)
-            if mark is not None:
-                marks[name] = (mark, int((numbers == mark).sum()))
-    warn_codes(codes)
-    warn_marks(marks)
+    _warn_numbers(table, columns, wishes)
     return columns
 
 
@@ -269,6 +259,29 @@ def _with_transform(
         seen = differences(data.seen, data, choose_origin(data))
         chosen = "quantile" if heavy_tailed(seen) else "standard"
     return replace(column, transform=chosen)
+
+
+def _warn_numbers(
+    table: Table, columns: Sequence[ColumnSchema], wishes: Mapping[str, Any]
+) -> None:
+    """Warn of codes and marks among numbers of which the user has said nothing."""
+    codes, marks = [], {}
+    for j, column in enumerate(columns):
+        name = column.name
+        spoken_of = ("categorical", "numeric", "ordinal")
+        if column.kind == "ignored" or any(name in wishes[wish] for wish in spoken_of):
+            continue
+        data = table.column(j)
+        if data.family not in ("float", "integer") or data.listed is not None:
+            continue
+        if column.kind == "integer" and not _is_amount(name, wishes):
+            codes += [name] if looks_like_codes(name, data.seen) else []
+        numbers = data.seen.astype(float)
+        mark = number_mark(numbers)
+        if mark is not None:
+            marks[name] = (mark, int((numbers == mark).sum()))
+    warn_codes(codes)
+    warn_marks(marks)
 
 
 def _warn_identifiers(name: Hashable, n_observed: int, n_categories: int) -> None:
