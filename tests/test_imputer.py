@@ -325,6 +325,7 @@ def alternatives():
         "aggregate": ("median", {"method": "sample", "n_trials": 3}),
         "n_trials": (2, {"method": "sample", "n_trials": 3}),
         "categorical": (["visits"], {}),
+        "numeric": (["beds"], {}),
         "ordinal": ({"ward": ["C", "A", "B"]}, {}),
         "bounds": ("observed", {"method": "sample", "n_trials": 1}),
         "numeric_transform": ("quantile", {}),
@@ -398,7 +399,7 @@ def test_every_parameter_is_either_tried_or_known_to_be_silent():
 def test_every_parameter_reaches_the_result(name):
     choice = alternatives()[name]
     value, others = choice if isinstance(choice, tuple) else (choice, {})
-    frame = mixed_frame(n=80)
+    frame = mixed_frame(n=80).assign(beds=lambda frame: frame["weight"].round())
     # On so few rows no network is trusted beyond a guide.
     steps = {"n_trials": 2, "n_steps": 2, "guide": False} | others
     base = imputer(**steps).fit_transform(frame)

@@ -21,7 +21,7 @@ def test_preset_resolves_for_any_size(preset, n_rows):
 def test_presets_set_exactly_the_parameters_left_at_none():
     signature = inspect.signature(MACFMImputer).parameters
     none = {name for name, p in signature.items() if p.default is None}
-    columns = {"categorical", "ordinal", "bounds", "impute", "ignore"}
+    columns = {"categorical", "numeric", "ordinal", "impute", "ignore"}
     for preset in PRESETS.values():
         assert set(preset) == none - columns - {"random_state"}
 

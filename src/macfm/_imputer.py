@@ -66,11 +66,19 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         Trajectories a row with ``method="sample"``.
     categorical : list of column names, default=None
         Columns to treat as categories although their type is numeric.
+    numeric : list of column names, default=None
+        Columns of plain numbers, whatever they look like. Without it a column of whole
+        numbers is filled with whole numbers, also if its type is float, and one of two
+        distinct numbers with one of the two.
     ordinal : dict of column name to list, default=None
         Columns whose categories have an order, lowest first.
-    bounds : dict of column name to (low, high), or "observed", default=None
-        Limits of filled values; None leaves a side open, ``"observed"`` takes the range
-        seen in `fit`, for one column or for all.
+    bounds : "auto", "observed", dict or None, default="auto"
+        Limits of filled values. ``"auto"`` keeps limits that all observed values
+        respect: the sign, 0 to 1, 0 to 100 where 100 occurs, a value at which many are
+        capped, the range of whole numbers with few distinct values. ``"observed"``
+        takes the range seen in `fit`, None no limits. A dict gives
+        ``(low, high)``, None for an open side, or one of the three by column name;
+        columns it does not name are ``"auto"``.
     numeric_transform : {"standard", "quantile", "auto"} or dict, default="standard"
         Scale of numeric columns inside the model, for all columns or by name.
         ``"quantile"`` maps to normal scores, ``"auto"`` does so for heavy tails only.
@@ -252,8 +260,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         aggregate: str | None = None,
         n_trials: int | None = None,
         categorical: Sequence[Any] | None = None,
+        numeric: Sequence[Any] | None = None,
         ordinal: Mapping[Any, Sequence[Any]] | None = None,
-        bounds: Mapping[Any, Any] | str | None = None,
+        bounds: Mapping[Any, Any] | str | None = "auto",
         numeric_transform: str | Mapping[Any, str] = "standard",
         max_one_hot: int | None = None,
         impute: Sequence[Any] | None = None,
@@ -311,6 +320,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self.aggregate = aggregate
         self.n_trials = n_trials
         self.categorical = categorical
+        self.numeric = numeric
         self.ordinal = ordinal
         self.bounds = bounds
         self.numeric_transform = numeric_transform
@@ -398,6 +408,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self.schema_ = TableSchema.infer(
             table,
             categorical=self.categorical,
+            numeric=self.numeric,
             ordinal=self.ordinal,
             bounds=self.bounds,
             numeric_transform=self.numeric_transform,
@@ -439,7 +450,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self.fit(X, y)
         filler = self._filler()
         table = self._read(X, reset=False)
-        cells = self._cells(table, self._fill(table, filler), self._wishes(table))
+        wishes = self._wishes(table)
+        cells = self._cells(table, self._fill(table, filler), wishes, drawn=False)
         self.imputed_mask_ = np.zeros(table.observed.shape, dtype=bool)
         for j, (rows, _, _) in cells.items():
             self.imputed_mask_[rows, j] = True
@@ -462,7 +474,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         filler = self._filler()
         table = self._read(X, reset=False)
         wishes = self._wishes(table)
-        cells = self._cells(table, self._fill(table, filler), wishes)
+        cells = self._cells(table, self._fill(table, filler), wishes, drawn=False)
         return self._write(X, table, cells)
 
     def category_probabilities(self, X: Any) -> dict[Hashable, pd.DataFrame]:
@@ -487,7 +499,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         table = self._read(X, reset=False)
         wishes = self._wishes(table)
         x = self._fill(table, filler)
-        cells = self._cells(table, x, wishes)
+        cells = self._cells(table, x, wishes, drawn=False)
         index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)
         found = {}
         for j, column in enumerate(self.schema_.columns):
@@ -532,7 +544,10 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         x = np.repeat(encoded.x[None], n_draws, axis=0)
         if filler is not None and len(rows):
             x[:, rows] = filler.draw(encoded.x[rows], encoded.observed[rows], n_draws)
-        return [self._write(X, table, self._cells(table, one, wishes)) for one in x]
+        return [
+            self._write(X, table, self._cells(table, one, wishes, drawn=True))
+            for one in x
+        ]
 
     def report(self, X: Any, **options: Any) -> Report:
         """Make a page on what was missing, what was done and how good it is.
@@ -793,9 +808,11 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             self.schema_, leave=self.leave, derive=self.derive, table=table
         )
 
-    def _cells(self, table: Table, x: np.ndarray, wishes: Wishes | None) -> Cells:
+    def _cells(
+        self, table: Table, x: np.ndarray, wishes: Wishes | None, *, drawn: bool
+    ) -> Cells:
         """Decode filled rows and settle which cells are written with what."""
-        cells = self.encoder_.decode(table, x)
+        cells = self.encoder_.decode(table, x, drawn=drawn)
         return cells if wishes is None else wishes.settle(table, cells)
 
     def _write(self, X: Any, table: Table, cells: Cells) -> Any:

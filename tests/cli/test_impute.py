@@ -3,7 +3,9 @@
 import csv
 import gzip
 import io
+import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -237,3 +239,41 @@ def test_what_is_written_lies_within_the_bounds(folder, done, quick, how):
     for name in ("o.csv", "p.csv"):
         x = pd.read_csv(folder / name)["x"].to_numpy().reshape(-1, len(holes))
         assert ((x[:, holes] >= 0.06) & (x[:, holes] <= 0.08)).all()
+
+
+def test_codes_and_marks_are_told_once_with_their_options(folder, done, quick):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, 60),
+            "ward": np.tile([11, 12, 40], 20),
+            "kind": np.tile([1, 2, 3, 4], 15),
+            "dose": rng.normal(5, 1, 60).round(2),
+        }
+    )
+    frame.loc[:1, "age"] = -999
+    frame.loc[3:9, "dose"] = np.nan
+    frame.to_csv(folder / "coded.csv", index=False)
+    words = ("impute", "coded.csv", "-o", "out.csv", *quick)
+    told = done(*words).stderr
+    assert told.count("may be codes; if so, give --categorical ward,kind") == 1
+    assert told.count("mark for a missing value") == 1
+    assert "--na-values age=-999" in told
+    silent = ("--categorical", "ward", "--numeric", "kind", "--na-values", "-999")
+    told = done(*words, "--force", *silent).stderr
+    assert "codes" not in told
+    assert "mark for" not in told
+
+
+@pytest.mark.parametrize(
+    ("given", "low"),
+    [((), 0), (("--bounds", "none"), None), (("--bounds", "income=none"), None)],
+)
+def test_limits_of_the_data_hold_unless_switched_off(folder, done, quick, given, low):
+    done("fit", "numbers.csv", "--model", "m", *given, *quick)
+    (income,) = [
+        column
+        for column in json.loads(done("info", "m", "--json").output)["columns"]
+        if column["name"] == "income"
+    ]
+    assert income.get("bounds", [None])[0] == low

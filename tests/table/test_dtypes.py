@@ -349,7 +349,8 @@ def test_values_under_missing_cells_do_not_matter(name):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_arrays(dtype, order):
-    array = np.array([[1e9 + 1, 2], [np.nan, 1], [3, np.nan]], dtype=dtype, order=order)
+    cells = [[1e9 + 1, 2.5], [np.nan, 1], [3, np.nan]]
+    array = np.array(cells, dtype=dtype, order=order)
     array.flags.writeable = False
     table = as_table(array)
     assert table.columns == ["x0", "x1"]
@@ -359,7 +360,7 @@ def test_arrays(dtype, order):
     assert filled.dtype == dtype
     seen = ~np.isnan(array)
     assert (filled[seen] == array[seen]).all()
-    assert filled[2, 1] == 1.5
+    assert filled[2, 1] == 1.75
 
 
 @pytest.mark.parametrize(

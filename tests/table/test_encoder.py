@@ -111,16 +111,19 @@ def test_probabilities_are_for_categories():
 def test_integers_are_rounded_and_clipped_to_their_type():
     frame = pd.DataFrame({"a": pd.array([0, 100, 200], dtype="UInt8")})
     x = [[-50.0], [0.01], [50.0]]
-    assert decode(fit(frame), holes(frame), x, "a") == [0, 101, 255]
+    encoder = fit(frame, bounds=None)
+    assert decode(encoder, holes(frame), x, "a") == [0, 101, 255]
     later = pd.DataFrame({"a": [np.nan] * 3})
-    assert decode(fit(frame), later, x, "a") == [0.0, 101.0, 255.0]
+    assert decode(encoder, later, x, "a") == [0.0, 101.0, 255.0]
     wide = pd.DataFrame({"a": pd.array([-(2**63), 0, 2**63 - 1], dtype="Int64")})
-    assert decode(fit(wide), holes(wide), x, "a")[::2] == [-(2**63), 2**63 - 1]
+    ends = decode(fit(wide, bounds=None), holes(wide), x, "a")[::2]
+    assert ends == [-(2**63), 2**63 - 1]
 
 
-def test_whole_floats_are_not_rounded():
+def test_whole_floats_are_rounded_unless_they_are_plain_numbers():
     frame = pd.DataFrame({"a": [1.0, 2.0, 4.0]})
-    (value, *_) = decode(fit(frame), holes(frame), [[0.1]] * 3, "a")
+    assert decode(fit(frame), holes(frame), [[0.1]] * 3, "a") == [2.0] * 3
+    (value, *_) = decode(fit(frame, numeric=["a"]), holes(frame), [[0.1]] * 3, "a")
     assert value != round(value)
 
 
@@ -134,10 +137,13 @@ def test_floats_stay_in_the_range_of_their_type():
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "Float32"])
 def test_float_bounds_hold_after_conversion(dtype):
     frame = pd.DataFrame({"a": pd.array([0.15, 0.2, 0.25], dtype=dtype)})
-    encoder = fit(frame, bounds={"a": (0.1, 0.3)})
-    low, _, high = decode(encoder, holes(frame), [[-99.0], [0.0], [99.0]], "a")
-    assert 0.1 <= low < 0.101
-    assert 0.299 < high <= 0.3
+    encoder = fit(frame, bounds={"a": (0.01, 0.6)})
+    low, _, high = decode(encoder, holes(frame), [[-999.0], [0.0], [999.0]], "a")
+    assert 0.01 <= low < 0.16
+    assert 0.58 < high <= 0.6
+    x = np.random.default_rng(0).normal(scale=99, size=(999, 1))
+    drawn = encoder.complete(as_table(holes(frame, 999)), x, drawn=True)["a"]
+    assert drawn.astype(float).between(0.01, 0.6).all()
 
 
 def test_observed_bounds():
@@ -154,9 +160,12 @@ def test_observed_bounds():
     x = np.array([[-99.0] * 5, [99.0] * 5])
     later = frame.astype({"i": "Int64", "c": object}).iloc[:0].reindex([0, 1])
     filled = encoder.complete(as_table(later), x)
-    for name in "fitd":
+    for name in "itd":
         assert filled[name].tolist() == frame[name].tolist()
-    single = fit(frame, bounds={"f": "observed"})
+    np.testing.assert_allclose(filled["f"], frame["f"], atol=1e-4)
+    assert filled["f"].between(1.5, 2.5, inclusive="neither").all()
+    others = dict.fromkeys("itdc") | {"f": "observed"}
+    single = fit(frame, bounds=others)
     assert [column.bounds is None for column in single.schema.columns] == [
         *(False, True, True, True, True)
     ]
@@ -425,14 +434,14 @@ def test_a_model_of_one_library_reads_the_other():
 
 
 def test_x_must_fit_and_be_finite():
-    frame = pd.DataFrame({"a": [1.0, None, 2.0]})
+    frame = pd.DataFrame({"a": [1.0, None, 2.5]})
     encoder = fit(frame)
     with pytest.raises(ValueError, match=r"shape \(3, 1\), got \(2, 1\)"):
         encoder.complete(as_table(frame), np.zeros((2, 1)))
     with pytest.raises(ValueError, match="NaN or inf where column 'a'"):
         encoder.complete(as_table(frame), np.full((3, 1), np.nan))
     only_observed = np.array([[np.nan], [0.0], [np.nan]])
-    assert encoder.complete(as_table(frame), only_observed)["a"][1] == 1.5
+    assert encoder.complete(as_table(frame), only_observed)["a"][1] == 1.75
 
 
 def test_outliers_of_a_later_table_stay_finite():

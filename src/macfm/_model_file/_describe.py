@@ -111,9 +111,10 @@ def _reveals(contents: ModelContents) -> list[str]:
             c.transform == "standard" and c.kind != "ordinal" for c in columns
         ],
         "it holds one value near the median": [
-            c.kind in ("integer", "datetime", "timedelta") for c in columns
+            c.kind in ("integer", "datetime", "timedelta") and c.family != "float"
+            for c in columns
         ],
-        "it holds bounds, the smallest and the largest value if bounds='observed'": [
+        "it holds bounds and the observed values nearest to them": [
             c.bounds is not None for c in columns
         ],
     }

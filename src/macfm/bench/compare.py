@@ -199,7 +199,8 @@ def _set_up(
         table = table.iloc[rows]
         notes.append(f"{max_rows:,} of {n_rows:,} rows were looked at.")
     table = table.reset_index(drop=True)
-    kinds = ("categorical", "ordinal", "bounds", "numeric_transform", "impute")
+    kinds = ("categorical", "numeric", "ordinal")
+    kinds = (*kinds, "bounds", "numeric_transform", "impute")
     schema = _infer(table, {name: parameters[name] for name in kinds})
     for column in schema.columns:
         why = _useless(column, table[column.name])

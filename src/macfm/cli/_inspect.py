@@ -59,6 +59,7 @@ def inspect(data: str, as_json: bool, quick: bool, **options: Any) -> None:
         found = profile(
             source.frame,
             categorical=_parse.names("--categorical", options["categorical"], kinds),
+            numeric=_parse.names("--numeric", options["numeric"], kinds),
             ordinal=_parse.ordinals(options["ordinal"], kinds),
             ignore=source.ignore,
             quick=quick,

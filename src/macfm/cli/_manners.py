@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import io
 import logging
 import os
 import re
+import shlex
 import sys
 import traceback
 import warnings
@@ -31,10 +33,20 @@ STDOUT = "standard output"
 _LINE_END = re.compile(r"[ \t]+(?=\n)")
 _INTERRUPTED_TRAINING = "training was interrupted"
 
+
+def _listed(names: str) -> str:
+    """Write a list of names as an option takes it."""
+    return shlex.quote(",".join(ast.literal_eval(names)))
+
+
 # What the library says in Python's words, in those of the command line.
 _WORDS = (
     (re.compile(r", or pd\.to_datetime first if it holds dates"), ""),
     (re.compile(r"ignore=\['([^']*)'\]"), r"--ignore '\1'"),
+    (
+        re.compile(r"pass categorical=(\[.*\])"),
+        lambda found: f"give --categorical {_listed(found[1])}",
+    ),
     (re.compile(r"list them in ignore=\[\.\.\.\]"), "list them in --ignore"),
     (re.compile(r" \(force=True\)"), ""),
     (re.compile(r"\bdevice='([^']*)'"), r"--device \1"),
@@ -45,12 +57,18 @@ _WORDS = (
     (re.compile(r"named in both impute and ignore"), "named in --only and --ignore"),
     (re.compile(r"^impute (?=names columns)"), "--only "),
     (
-        re.compile(r"^(categorical|ordinal|bounds|ignore|leave|derive) (?=names col)"),
+        re.compile(
+            r"^(categorical|numeric|ordinal|bounds|ignore|leave|derive) (?=names col)"
+        ),
         r"--\1 ",
     ),
     (re.compile(r"^(leave|derive) (?=of column)"), r"--\1 "),
     (re.compile(r"name the column in ordinal"), "name the column in --ordinal"),
     (re.compile(r"take it out of ignore"), "take it out of --ignore"),
+    (
+        re.compile(r"in both (categorical|numeric) and (numeric|ordinal)"),
+        r"in both --\1 and --\2",
+    ),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,6 +68,7 @@ def make_imputer(source: Source, options: Mapping[str, Any]) -> MACFMImputer:
         "device": options["device"] or "auto",
         "max_seconds": options["budget"],
         "categorical": _parse.names("--categorical", options["categorical"], kinds),
+        "numeric": _parse.names("--numeric", options["numeric"], kinds),
         "ordinal": _parse.ordinals(options["ordinal"], kinds),
         "bounds": _parse.bounds(options["bounds"], kinds),
         "leave": _parse.rules(options["leave"], kinds),
@@ -89,7 +91,9 @@ def fit(imputer: MACFMImputer, source: Source, voice: Voice) -> Fitted:
     """Fit an imputer to a table."""
     began = time.perf_counter()
     try:
-        with voice.log():
+        with voice.log(), warnings.catch_warnings():
+            # The notes on the file have told of these, with the option that helps.
+            warnings.filterwarnings("ignore", message=".*mark for a missing value")
             imputer.fit(source.frame)
     except (ValueError, TypeError) as error:
         # A parameter out of range was typed wrongly; the table is not at fault.

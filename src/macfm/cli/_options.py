@@ -99,6 +99,12 @@ _COLUMNS = {
         metavar="COLUMNS",
         help="Numbers that are codes, such as ward,plan.",
     ),
+    "numeric": click.option(
+        "--numeric",
+        multiple=True,
+        metavar="COLUMNS",
+        help="Numbers that are amounts although they are whole, or only two.",
+    ),
     "ordinal": click.option(
         "--ordinal",
         multiple=True,
@@ -124,8 +130,9 @@ _MODEL = {
         "--bounds",
         multiple=True,
         metavar="COLUMN=LOW:HIGH",
-        help="Limits of filled values, such as age=0:120,weight=0: or, for all "
-        "columns, observed. LOW..HIGH for times with a colon.",
+        help="Limits of filled values, such as age=0:120,weight=0: (LOW..HIGH for "
+        "times with a colon), dose=none or dose=observed; observed or none alone is "
+        "for all columns. Default: limits that all observed values respect.",
     ),
     "leave": click.option(
         "--leave",

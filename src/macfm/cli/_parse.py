@@ -98,29 +98,30 @@ def ordinals(given: Iterable[str], kinds: Mapping[str, str]) -> dict[str, list[A
 
 
 def bounds(given: Iterable[str], kinds: Mapping[str, str]) -> Any:
-    """Read ``age=0:120,weight=0:``, or ``observed`` for all columns.
+    """Read ``age=0:120,weight=0:``, or one word for all columns.
 
     Examples
     --------
     >>> bounds(["age=0:120,day=2020-01-01.."], {"age": "integer", "day": "date"})
     {'age': (0, 120), 'day': ('2020-01-01', None)}
-    >>> bounds(["observed"], {})
-    'observed'
+    >>> bounds(["observed"], {}), bounds(["none"], {}), bounds([], {})
+    ('observed', None, 'auto')
     """
+    words = {"auto": "auto", "observed": "observed", "none": None}
     found: dict[str, Any] = {}
     for text in given:
-        if text.strip() == "observed" and "observed" not in kinds:
-            return "observed"
+        if text.strip() in words and text.strip() not in kinds:
+            return words[text.strip()]
         for part in _assignments(text, kinds):
             name, ends = _assigned("--bounds", part, kinds)
-            if ends.strip() == "observed":
-                found[name] = "observed"
+            if ends.strip() in words:
+                found[name] = words[ends.strip()]
                 continue
             low, gap, high = ends.partition(".." if ".." in ends else ":")
             if not gap:
                 raise click.UsageError(
                     f"--bounds: expected LOW:HIGH such as '{name}=0:120', "
-                    f"'{name}=0:' or '{name}=observed', got {part!r}"
+                    f"'{name}=0:', '{name}=observed' or '{name}=none', got {part!r}"
                 )
             found[name] = tuple(
                 _value("--bounds", name, end.strip(), kinds[name])
@@ -128,7 +129,7 @@ def bounds(given: Iterable[str], kinds: Mapping[str, str]) -> Any:
                 else None
                 for end in (low, high)
             )
-    return found or None
+    return found or "auto"
 
 
 def _assignments(text: str, columns: Collection[str]) -> list[str]:

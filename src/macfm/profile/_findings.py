@@ -7,13 +7,13 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from macfm.profile._columns import ColumnProfile
 from macfm.profile._plain import count, listed, number, percent, plain
 from macfm.profile._reading import NUMBERS, Reading, read
 from macfm.profile._skips import Skip
+from macfm.table import number_mark
 
 __all__ = ["SKIP", "Finding", "Mark", "find", "missing_marks"]
 
@@ -32,9 +32,6 @@ _TEXT_MARKS = {
     *("", "?", "-", "--", ".", "na", "n/a", "n.a.", "#n/a", "nan"),
     *("none", "null", "nil", "missing", "unknown"),
 }
-_NUMBER_MARKS = frozenset(
-    sign * (10**k - tail) for sign in (-1, 1) for k in range(2, 10) for tail in (1, 0.1)
-)
 
 
 @dataclass(frozen=True)
@@ -244,7 +241,7 @@ def _marks(reading: Reading) -> Iterator[Mark]:
                 if str(value).strip().lower() in _TEXT_MARKS:
                     yield Mark(name, str(value), int(n), is_text=True)
         elif data.family in ("integer", "float"):
-            value = _number_mark(data.seen.astype(float))
+            value = number_mark(data.seen.astype(float))
             if value is not None:
                 n = int((data.seen.astype(float) == value).sum())
                 yield Mark(name, number(value).replace(",", ""), n, is_text=False)
@@ -256,19 +253,6 @@ def _mark(mark: Mark) -> Finding:
         (mark.column,),
         f"{mark.sentence()}: if so, declare it as missing, or it counts as observed.",
     )
-
-
-def _number_mark(seen: np.ndarray) -> float | None:
-    """Return an extreme such as -999 that repeats, far from all other values."""
-    if len(seen) < 3:
-        return None
-    for value in (seen.min(), seen.max()):
-        if value not in _NUMBER_MARKS or (seen == value).sum() < 2:
-            continue
-        rest = seen[seen != value]
-        if len(rest) and np.abs(rest - value).min() > max(np.ptp(rest), 10):
-            return float(value)
-    return None
 
 
 def _identical(reading: Reading) -> Iterator[Finding]:

@@ -85,6 +85,7 @@ def profile(
     frame: Any,
     *,
     categorical: Sequence[Hashable] | None = None,
+    numeric: Sequence[Hashable] | None = None,
     ordinal: Mapping[Hashable, Sequence] | None = None,
     ignore: Sequence[Hashable] | None = None,
     n_patterns: int = 10,
@@ -98,7 +99,7 @@ def profile(
     ----------
     frame : DataFrame (pandas or polars) or float array
         The table.
-    categorical, ordinal, ignore : as in MACFMImputer, default=None
+    categorical, numeric, ordinal, ignore : as in MACFMImputer, default=None
         What the kinds of columns are, where their type does not say it.
     n_patterns : int, default=10
         How many of the most frequent missing patterns to list.
@@ -119,11 +120,12 @@ def profile(
     >>> df = pd.DataFrame({"age": [31, None, 58], "sex": ["f", "m", None]})
     >>> found = profile(df)
     >>> found.n_missing, [(c.name, c.kind, c.n_missing) for c in found.columns]
-    (2, [('age', 'numeric', 1), ('sex', 'categorical', 1)])
+    (2, [('age', 'integer', 1), ('sex', 'categorical', 1)])
     >>> found.little.reason
     'it needs at least two numeric columns that vary'
     """
-    reading = read(frame, categorical=categorical, ordinal=ordinal, ignore=ignore)
+    kinds = {"categorical": categorical, "numeric": numeric, "ordinal": ordinal}
+    reading = read(frame, **kinds, ignore=ignore)
     observed = reading.observed
     columns = tuple(describe_column(reading, j) for j in range(len(reading.schema)))
     n_missing = int((~observed).sum())

@@ -101,6 +101,7 @@ def read(
     frame: Any,
     *,
     categorical: Sequence[Hashable] | None = None,
+    numeric: Sequence[Hashable] | None = None,
     ordinal: Mapping[Hashable, Sequence] | None = None,
     ignore: Sequence[Hashable] | None = None,
 ) -> Reading:
@@ -119,6 +120,7 @@ def read(
         schema = TableSchema.infer(
             table,
             categorical=categorical,
+            numeric=numeric,
             ordinal=ordinal,
             ignore=[*(ignore or ()), *unread] or None,
         )

@@ -161,7 +161,8 @@ def gather(
     else:
         rows = _choose(rows, settings, seed)
         drawn = _draw(imputer, frame, plain, rows)
-    wishes = {name: getattr(imputer, name) for name in ("categorical", "ordinal")}
+    kinds = ("categorical", "numeric", "ordinal")
+    wishes = {name: getattr(imputer, name) for name in kinds}
     if seconds is None:
         seconds = _training_seconds(imputer)
     if comparison == "quick":

@@ -7,6 +7,7 @@
 from macfm.table._encoder import Encoded, TableEncoder
 from macfm.table._expression import column_text
 from macfm.table._flags import append_flags
+from macfm.table._hints import number_mark
 from macfm.table._io import Cells, Table, as_table
 from macfm.table._schema import ColumnSchema, TableSchema, check_columns, retype_empty
 from macfm.table._settle import Wishes, is_mask, read_wishes
@@ -26,6 +27,7 @@ __all__ = [
     "column_text",
     "from_tagged",
     "is_mask",
+    "number_mark",
     "read_wishes",
     "retype_empty",
     "to_tagged",

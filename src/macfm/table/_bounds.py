@@ -1,4 +1,4 @@
-"""The range of imputed values: reading the user's bounds of one column."""
+"""The range of imputed values: the user's bounds of one column, or the data's."""
 
 from __future__ import annotations
 
@@ -11,15 +11,21 @@ import pandas as pd
 
 from macfm._warn import warn_user
 from macfm.table._column import TIME_FAMILIES, ColumnData
+from macfm.table._limits import is_pile
 from macfm.table._schema import ColumnSchema
 from macfm.table._ticks import NANOSECONDS, before, split
 
 __all__ = ["resolve_bounds"]
 
+FEW_VALUES = 20
+"""Most distinct values of a column of codes or scores."""
+
 _BOUNDED = ("float", "integer", *TIME_FAMILIES)
 
 
-def resolve_bounds(column: ColumnSchema, data: ColumnData, wished: Any) -> ColumnSchema:
+def resolve_bounds(
+    column: ColumnSchema, data: ColumnData, wished: Any, *, as_numbers: bool
+) -> ColumnSchema:
     """Return the column with checked bounds.
 
     Parameters
@@ -28,10 +34,13 @@ def resolve_bounds(column: ColumnSchema, data: ColumnData, wished: Any) -> Colum
         The column so far.
     data : ColumnData
         Its cells in fit.
-    wished : "observed" or tuple (lo, hi)
-        What the user asked for; None is an open side.
+    wished : "auto", "observed", tuple (lo, hi) or None
+        What the user asked for; None is an open side, or no bounds at all.
+    as_numbers : bool
+        Whether the column is one of plain numbers, whatever it looks like.
     """
-    if column.kind == "empty":
+    auto = isinstance(wished, str) and wished == "auto"
+    if column.kind == "empty" or wished is None or (auto and column.categories):
         return column
     if column.categories is not None and (
         column.kind != "constant" or data.family not in _BOUNDED
@@ -40,8 +49,10 @@ def resolve_bounds(column: ColumnSchema, data: ColumnData, wished: Any) -> Colum
             f"column {column.name!r} is {column.kind}; bounds are for numbers and "
             "times only"
         )
-    if isinstance(wished, str) and wished == "observed":
-        lo, hi = _plain(data.seen.min(), data), _plain(data.seen.max(), data)
+    if auto:
+        lo, hi = _kept(column, data, as_numbers=as_numbers)
+    elif isinstance(wished, str) and wished == "observed":
+        lo, hi = (_plain(end, column, data) for end in _extremes(data))
     else:
         lo, hi = _read(column, data, wished)
         n_outside = int(_outside(data, lo, hi).sum())
@@ -56,9 +67,42 @@ def resolve_bounds(column: ColumnSchema, data: ColumnData, wished: Any) -> Colum
     return replace(column, bounds=(lo, hi))
 
 
-def _plain(value: Any, data: ColumnData) -> int | float:
+def _kept(
+    column: ColumnSchema, data: ColumnData, *, as_numbers: bool
+) -> tuple[int | float | None, int | float | None]:
+    """Return the limits that all observed values respect and others should too."""
+    lo = hi = None
+    if column.kind == "datetime":
+        return lo, hi
+    low, high = _extremes(data)
+    # Whole numbers and lengths of time that are not 0 are at least one step from it.
+    step = NANOSECONDS[column.unit] if column.unit else int(column.kind == "integer")
+    if low >= 0:
+        lo = step if low > 0 else 0
+    elif high <= 0:
+        hi = -step if high < 0 else 0
+    if column.kind == "timedelta":
+        return lo, hi
+    if low >= 0 and (high == 100 or (column.kind == "numeric" and high <= 1)):
+        hi = 100 if high > 1 else 1
+    seen = data.seen
+    few = column.kind == "integer" and len(pd.unique(seen)) <= FEW_VALUES
+    if (few and not as_numbers) or is_pile(int((seen == low).sum()), len(seen)):
+        lo = low
+    if (few and not as_numbers) or is_pile(int((seen == high).sum()), len(seen)):
+        hi = high
+    kind = float if column.kind == "numeric" else int
+    return None if lo is None else kind(lo), None if hi is None else kind(hi)
+
+
+def _extremes(data: ColumnData) -> tuple[Any, Any]:
+    """Smallest and largest observed value, in canonical form."""
+    return data.seen.min(), data.seen.max()
+
+
+def _plain(value: Any, column: ColumnSchema, data: ColumnData) -> int | float:
     """Return an observed value the way bounds are stored."""
-    if data.family == "float":
+    if column.kind == "numeric":
         return float(value)
     return int(value) * (NANOSECONDS[data.unit] if data.unit else 1)
 
@@ -68,12 +112,13 @@ def _read(column: ColumnSchema, data: ColumnData, wished: Any) -> tuple:
     name = column.name
     if isinstance(wished, str) or not hasattr(wished, "__len__") or len(wished) != 2:
         raise ValueError(
-            f"bounds of column {name!r} must be (lo, hi) or 'observed', got {wished!r}"
+            f"bounds of column {name!r} must be (lo, hi), 'auto', 'observed' or None, "
+            f"got {wished!r}"
         )
     ends = []
     for end in wished:
         try:
-            ends.append(None if end is None else _end(data, end))
+            ends.append(None if end is None else _end(column, data, end))
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"bounds of column {name!r} ({data.dtype}): cannot use {end!r}; {error}"
@@ -81,7 +126,7 @@ def _read(column: ColumnSchema, data: ColumnData, wished: Any) -> tuple:
     lo, hi = ends
     if lo is not None and hi is not None and lo > hi:
         raise ValueError(f"bounds of column {name!r} must have lo <= hi, got {wished}")
-    if data.family != "integer":
+    if column.kind != "integer":
         return lo, hi
     lo = None if lo is None else math.ceil(lo)
     hi = None if hi is None else math.floor(hi)
@@ -90,13 +135,13 @@ def _read(column: ColumnSchema, data: ColumnData, wished: Any) -> tuple:
     highest = most if hi is None else min(hi, most)
     if lowest > highest:
         raise ValueError(
-            f"bounds of column {name!r} leave no value of type {data.dtype}, "
+            f"bounds of column {name!r} leave no whole number of type {data.dtype}, "
             f"got {wished}"
         )
     return lo, hi
 
 
-def _end(data: ColumnData, end: Any) -> int | float | None:
+def _end(column: ColumnSchema, data: ColumnData, end: Any) -> int | float | None:
     """One end of the bounds; infinities are open."""
     if data.family == "datetime":
         stamp = pd.Timestamp(end)
@@ -119,7 +164,7 @@ def _end(data: ColumnData, end: Any) -> int | float | None:
         raise ValueError("a bound cannot be NaN")
     if isinstance(number, float) and math.isinf(number):
         return None
-    return number if data.family == "integer" else float(number)
+    return number if column.kind == "integer" else float(number)
 
 
 def _nanoseconds(value: np.datetime64 | np.timedelta64) -> int:

@@ -111,7 +111,7 @@ class TableEncoder:
             observed[:, place] = known[:, None]
         return Encoded(x, observed)
 
-    def complete(self, table: Table, x: np.ndarray) -> Any:
+    def complete(self, table: Table, x: np.ndarray, *, drawn: bool = False) -> Any:
         """Return a native copy in which missing cells are decoded from x.
 
         Observed cells are copied, never decoded; columns with ``impute=False`` stay
@@ -123,10 +123,13 @@ class TableEncoder:
             The table with holes.
         x : ndarray of shape (n_rows, d)
             Encoded values; only those of missing cells are read.
+        drawn : bool, default=False
+            Whether they are draws, which are reflected at the bounds of their column,
+            or central values, which are squeezed towards them.
         """
-        return table.write(self.decode(table, x))
+        return table.write(self.decode(table, x, drawn=drawn))
 
-    def decode(self, table: Table, x: np.ndarray) -> Cells:
+    def decode(self, table: Table, x: np.ndarray, *, drawn: bool = False) -> Cells:
         """Return what the missing cells are filled with, for `Table.write`.
 
         The parameters are those of `complete`.
@@ -142,7 +145,7 @@ class TableEncoder:
             target = _adopt(column, _checked(column, table.column(j)))
             if j in by_position:
                 codec, place = by_position[j]
-                values = _decode(codec, x[rows, place], target)
+                values = _decode(codec, x[rows, place], target, drawn=drawn)
             else:
                 values = values_for(column.categories, target)[np.zeros_like(rows)]
             cells[j] = (rows, values, target)
@@ -244,11 +247,13 @@ def _codec_type(column: ColumnSchema) -> type[Codec]:
     ]
 
 
-def _decode(codec: Codec, x: np.ndarray, target: ColumnData) -> np.ndarray:
+def _decode(
+    codec: Codec, x: np.ndarray, target: ColumnData, *, drawn: bool
+) -> np.ndarray:
     """Turn x of shape (m, width) into m canonical values for the target column."""
     x = _finite(x, target.name).astype(float)
     if isinstance(codec, NumberCodec):
-        return codec.decode(x, target)
+        return codec.decode(x, target, drawn=drawn)
     categories = codec.column.categories
     # Levels of an ordinal column which fit did not see need no place in the target.
     ordinal = isinstance(codec, OrdinalCodec)

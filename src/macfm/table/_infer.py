@@ -14,6 +14,7 @@ from macfm._warn import warn_user
 from macfm.table._bounds import resolve_bounds
 from macfm.table._categories import category_key, category_values, value_keys
 from macfm.table._column import TIME_FAMILIES, ColumnData, zone_name
+from macfm.table._hints import looks_like_codes, number_mark, warn_codes, warn_marks
 from macfm.table._io import Table
 from macfm.table._numbers import choose_origin, differences
 from macfm.table._schema import ColumnSchema
@@ -24,6 +25,12 @@ __all__ = ["infer_columns"]
 
 TRANSFORMS = ("standard", "quantile", "auto")
 NUMBER_KINDS = ("numeric", "integer", "datetime", "timedelta")
+
+LEAST_CELLS = {"whole": 3, "other": 10}
+"""Observed cells from which two distinct numbers are two categories."""
+
+EXACT = 2.0**53
+"""From here on every float is a whole number, which says nothing."""
 
 _KINDS = {
     "float": "numeric",
@@ -39,6 +46,7 @@ def infer_columns(
     table: Table,
     *,
     categorical: Sequence[Hashable] | None,
+    numeric: Sequence[Hashable] | None,
     ordinal: Mapping[Hashable, Sequence] | None,
     bounds: Mapping[Hashable, Any] | str | None,
     numeric_transform: str | Mapping[Hashable, str],
@@ -49,8 +57,9 @@ def infer_columns(
     """Return one schema per column; the parameters are those of ``TableSchema``."""
     wishes = {
         "categorical": _names("categorical", categorical),
+        "numeric": _names("numeric", numeric),
         "ordinal": _mapping("ordinal", ordinal),
-        "bounds": {} if bounds == "observed" else _mapping("bounds", bounds),
+        "bounds": {} if bounds in ("auto", "observed") else _mapping("bounds", bounds),
         "numeric_transform": _transforms(numeric_transform),
         "impute": _names("impute", impute),
         "ignore": _names("ignore", ignore),
@@ -58,27 +67,35 @@ def infer_columns(
     for parameter, named in wishes.items():
         _check_known(parameter, named, table.columns)
     _check_disjoint("categorical", "ordinal", wishes)
+    _check_disjoint("categorical", "numeric", wishes)
+    _check_disjoint("numeric", "ordinal", wishes)
     _check_disjoint("impute", "ignore", wishes)
+    every = "auto" if isinstance(bounds, Mapping) else bounds
     columns = []
     for j, name in enumerate(table.columns):
         if name in wishes["ignore"]:
             columns.append(ColumnSchema(name, "ignored", table.dtype(j)))
             continue
         data = table.column(j)
+        if name in wishes["numeric"]:
+            _check_numbers(data)
         column = _kind(
             data,
             name in wishes["categorical"],
             wishes["ordinal"].get(name),
+            as_numbers=name in wishes["numeric"],
+            as_amounts=_is_amount(name, wishes),
             max_one_hot=max_one_hot,
         )
-        wished = wishes["bounds"].get(name)
-        if bounds == "observed" and column.kind in NUMBER_KINDS:
-            wished = "observed"
-        if wished is not None:
-            column = resolve_bounds(column, data, wished)
+        wished = wishes["bounds"].get(name, every)
+        if name in wishes["bounds"] or column.kind in NUMBER_KINDS:
+            column = resolve_bounds(
+                column, data, wished, as_numbers=name in wishes["numeric"]
+            )
         column = _with_transform(column, data, numeric_transform)
         filled = column.kind != "empty" and (impute is None or name in wishes["impute"])
         columns.append(replace(column, impute=filled))
+    _warn_numbers(table, columns, wishes)
     return columns
 
 
@@ -87,9 +104,25 @@ def _kind(
     as_categories: bool,
     levels: Sequence | None,
     *,
+    as_numbers: bool,
+    as_amounts: bool,
     max_one_hot: int,
 ) -> ColumnSchema:
-    """Decide the kind of a column, with its categories and width."""
+    """Decide the kind of a column, with its categories and width.
+
+    Parameters
+    ----------
+    data : ColumnData
+        Its cells in fit.
+    as_categories, as_numbers : bool
+        Whether it is named in ``categorical`` or ``numeric``.
+    levels : sequence or None
+        Its levels in ``ordinal``.
+    as_amounts : bool
+        Whether other wishes tell that two distinct numbers are no categories.
+    max_one_hot : int
+        Most categories with a coordinate each.
+    """
     column = ColumnSchema(
         name=data.name,
         kind="empty",
@@ -116,6 +149,12 @@ def _kind(
         return replace(column, encoding="scalar", width=1, **ordinal)
     listed = data.listed is not None
     kind = "categorical" if as_categories or listed else _KINDS[data.family]
+    if kind == "numeric" and not as_numbers and _whole(distinct):
+        kind = "integer"
+    if kind in ("numeric", "integer") and not (as_numbers or as_amounts):
+        least = LEAST_CELLS["whole" if kind == "integer" else "other"]
+        if len(distinct) == 2 and len(seen) >= least:
+            kind = "categorical"
     if kind in NUMBER_KINDS:
         return replace(column, kind=kind, encoding="scalar", width=1)
     categories = _ordered(distinct, data)
@@ -123,6 +162,18 @@ def _kind(
         _warn_identifiers(data.name, len(seen), len(categories))
     encoding = _encoding(len(categories), max_one_hot=max_one_hot)
     return replace(column, kind=kind, categories=categories, **encoding)
+
+
+def _is_amount(name: Hashable, wishes: Mapping[str, Any]) -> bool:
+    """Whether the user gives a column limits or a scale, which categories lack."""
+    limits = wishes["bounds"].get(name)
+    automatic = limits is None or (isinstance(limits, str) and limits == "auto")
+    return not automatic or name in wishes["numeric_transform"]
+
+
+def _whole(values: np.ndarray) -> bool:
+    """Whether finite floats are all whole numbers that a float tells apart."""
+    return bool((values == np.rint(values)).all() and np.abs(values).max() < EXACT)
 
 
 def _encoding(n_categories: int, *, max_one_hot: int) -> dict[str, Any]:
@@ -143,6 +194,15 @@ def _ordered(distinct: np.ndarray, data: ColumnData) -> tuple:
         category_values(data.listed, data), value_keys(data.listed, data), strict=True
     )
     return tuple(value for value, key in listed if key in present)
+
+
+def _check_numbers(data: ColumnData) -> None:
+    """Refuse a column named in ``numeric`` that holds something else."""
+    if data.listed is not None or data.family not in ("float", "integer", "unknown"):
+        raise ValueError(
+            f"column {data.name!r} is of type {data.dtype}; numeric is for columns of "
+            "numbers only"
+        )
 
 
 def _checked_levels(data: ColumnData, levels: Sequence) -> tuple:
@@ -199,6 +259,29 @@ def _with_transform(
         seen = differences(data.seen, data, choose_origin(data))
         chosen = "quantile" if heavy_tailed(seen) else "standard"
     return replace(column, transform=chosen)
+
+
+def _warn_numbers(
+    table: Table, columns: Sequence[ColumnSchema], wishes: Mapping[str, Any]
+) -> None:
+    """Warn of codes and marks among numbers of which the user has said nothing."""
+    codes, marks = [], {}
+    for j, column in enumerate(columns):
+        name = column.name
+        spoken_of = ("categorical", "numeric", "ordinal")
+        if column.kind == "ignored" or any(name in wishes[wish] for wish in spoken_of):
+            continue
+        data = table.column(j)
+        if data.family not in ("float", "integer") or data.listed is not None:
+            continue
+        if column.kind == "integer" and not _is_amount(name, wishes):
+            codes += [name] if looks_like_codes(name, data.seen) else []
+        numbers = data.seen.astype(float)
+        mark = number_mark(numbers)
+        if mark is not None:
+            marks[name] = (mark, int((numbers == mark).sum()))
+    warn_codes(codes)
+    warn_marks(marks)
 
 
 def _warn_identifiers(name: Hashable, n_observed: int, n_categories: int) -> None:

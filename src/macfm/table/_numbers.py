@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from macfm.table._column import TIME_FAMILIES, ColumnData
+from macfm.table._limits import Limit, fold, squeeze
 from macfm.table._schema import ColumnSchema
 from macfm.table._ticks import NANOSECONDS, advance, before, distance, join, snap, split
 from macfm.table._transform import NumericTransform
@@ -14,6 +15,7 @@ from macfm.table._transform import NumericTransform
 __all__ = ["NumberCodec", "choose_origin", "differences"]
 
 _SAFE = 2**62  # sums of two such integers fit into int64
+_SIDES = {1: "low", -1: "high"}
 
 
 @dataclass(frozen=True)
@@ -29,18 +31,26 @@ class NumberCodec:
         small, so integers and ticks beyond ``2**53`` lose nothing on the way.
     transform : NumericTransform
         The map from distances to x.
+    limits : tuple of Limit
+        The bounds as distances from the origin, at most two. None of them (as in
+        models of earlier versions) means that values beyond a bound move onto it.
     """
 
     column: ColumnSchema
     origin: int
     transform: NumericTransform
+    limits: tuple[Limit, ...] = ()
 
     @classmethod
     def fit(cls, column: ColumnSchema, data: ColumnData) -> NumberCodec:
         """Fit to the observed cells."""
         origin = choose_origin(data)
         seen = differences(data.seen, data, origin)
-        return cls(column, origin, NumericTransform.fit(seen, column.transform))
+        transform = NumericTransform.fit(seen, column.transform)
+        limits = tuple(
+            Limit.fit(end, seen, sign) for sign, end in _ends(column, origin).items()
+        )
+        return cls(column, origin, transform, limits)
 
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
         """Return x of shape (n, 1) and the flag of what it says, shape (n,)."""
@@ -49,14 +59,20 @@ class NumberCodec:
         x[data.observed, 0] = self.transform.forward(seen)
         return x, data.observed
 
-    def decode(self, x: np.ndarray, target: ColumnData) -> np.ndarray:
-        """Turn x of shape (m, 1) into m canonical values for the target column."""
+    def decode(
+        self, x: np.ndarray, target: ColumnData, *, drawn: bool = False
+    ) -> np.ndarray:
+        """Turn x of shape (m, 1) into m canonical values for the target column.
+
+        ``drawn`` tells whether they are draws or central values.
+        """
         offset = self.transform.inverse(x[:, 0])
+        offset = (fold if drawn else squeeze)(offset, self.limits)
         if self.column.kind in TIME_FAMILIES:
             return self._times(offset, target)
         lo, hi = self.column.bounds or (None, None)
         if self.column.kind == "numeric" and target.family == "float":
-            return to_floats(offset, target.float_type, lo, hi)
+            return self._off_ends(to_floats(offset, target.float_type, lo, hi))
         for limits in (self.column.limits, target.limits):
             if limits is not None:
                 lo = limits[0] if lo is None else max(lo, limits[0])
@@ -67,6 +83,14 @@ class NumberCodec:
         if target.family == "float":
             return to_floats(integers.astype(float), target.float_type, lo, hi)
         return integers
+
+    def _off_ends(self, values: np.ndarray) -> np.ndarray:
+        """Move floats off a limit on which no observed value lies."""
+        for limit in self.limits:
+            if not limit.reached:
+                inside = values.dtype.type(limit.knee)
+                values = np.where(values == limit.end, inside, values)
+        return values
 
     def _times(self, offset: np.ndarray, target: ColumnData) -> np.ndarray:
         """Round to the granule of fit or the unit of the target, then clip."""
@@ -82,7 +106,8 @@ class NumberCodec:
         """Everything fitted, as arrays."""
         # The origin may lie beyond int64, hence its digits.
         digits = np.frombuffer(str(self.origin).encode("ascii"), dtype=np.uint8)
-        return {"origin": digits.copy(), **self.transform.to_arrays()}
+        limits = {_SIDES[limit.sign]: limit.to_array() for limit in self.limits}
+        return {"origin": digits.copy(), **self.transform.to_arrays(), **limits}
 
     @classmethod
     def from_arrays(
@@ -90,7 +115,18 @@ class NumberCodec:
     ) -> NumberCodec:
         """Undo ``to_arrays``."""
         origin = int(arrays["origin"].astype(np.uint8).tobytes().decode("ascii"))
-        return cls(column, origin, NumericTransform.from_arrays(arrays))
+        limits = tuple(
+            Limit.from_array(end, arrays[_SIDES[sign]], sign)
+            for sign, end in _ends(column, origin).items()
+            if _SIDES[sign] in arrays
+        )
+        return cls(column, origin, NumericTransform.from_arrays(arrays), limits)
+
+
+def _ends(column: ColumnSchema, origin: int) -> dict[int, float]:
+    """Bounds as distances from the origin: the lower under 1, the upper under -1."""
+    ends = zip((1, -1), column.bounds or (None, None), strict=True)
+    return {sign: float(end - origin) for sign, end in ends if end is not None}
 
 
 def choose_origin(data: ColumnData) -> int:
@@ -153,10 +189,10 @@ def to_floats(
     # 0.1 in float32 is greater than 0.1.
     if hi is not None:
         over = short.astype(float) > hi
-        short = np.where(over, np.nextafter(short, float_type.type(-np.inf)), short)
+        short[over] = np.nextafter(short[over], float_type.type(-np.inf))
     if lo is not None:
         under = short.astype(float) < lo
-        short = np.where(under, np.nextafter(short, float_type.type(np.inf)), short)
+        short[under] = np.nextafter(short[under], float_type.type(np.inf))
     return short
 
 

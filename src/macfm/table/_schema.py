@@ -28,8 +28,10 @@ class ColumnSchema:
         Name of the column.
     kind : str
         ``"numeric"``, ``"integer"``, ``"boolean"``, ``"categorical"``, ``"ordinal"``,
-        ``"datetime"``, ``"timedelta"``; not modelled are ``"constant"`` (one distinct
-        value, which also fills its holes), ``"empty"`` (no value) and ``"ignored"``.
+        ``"datetime"``, ``"timedelta"``; floats that are all whole numbers are
+        ``"integer"``, two distinct numbers ``"categorical"``. Not modelled are
+        ``"constant"`` (one distinct value, which also fills its holes), ``"empty"`` (no
+        value) and ``"ignored"``.
     dtype : str
         Native type in words.
     transform : {"standard", "quantile"} or None
@@ -119,8 +121,9 @@ class TableSchema:
         table: Table,
         *,
         categorical: Sequence[Hashable] | None = None,
+        numeric: Sequence[Hashable] | None = None,
         ordinal: Mapping[Hashable, Sequence] | None = None,
-        bounds: Mapping[Hashable, Any] | str | None = None,
+        bounds: Mapping[Hashable, Any] | str | None = "auto",
         numeric_transform: str | Mapping[Hashable, str] = "standard",
         max_one_hot: int = 64,
         impute: Sequence[Hashable] | None = None,
@@ -134,10 +137,15 @@ class TableSchema:
             The rows of fit.
         categorical : list of names, default=None
             Columns whose distinct values are categories, whatever their type.
+        numeric : list of names, default=None
+            Columns of plain numbers, whatever they look like: floats are neither
+            rounded nor, where they are two, taken for categories.
         ordinal : dict of name to list of levels, default=None
             Columns whose values have the given order.
-        bounds : dict of name to (lo, hi) or "observed", or "observed", default=None
-            Range of imputed values; None leaves a side open.
+        bounds : "auto", "observed", dict or None, default="auto"
+            Range of imputed values: limits that all observed values respect, the
+            observed range, or none. A dict gives (lo, hi), None for an open side, or
+            one of the three by name; columns it does not name are "auto".
         numeric_transform : {"standard", "quantile", "auto"} or dict, \
                 default="standard"
             Scaling of numbers and times; columns a dict leaves out are "standard".
@@ -154,6 +162,7 @@ class TableSchema:
         columns = infer_columns(
             table,
             categorical=categorical,
+            numeric=numeric,
             ordinal=ordinal,
             bounds=bounds,
             numeric_transform=numeric_transform,

@@ -25,10 +25,10 @@ MAX_DTYPE = 10_000
 """Longest name of a type."""
 
 _NUMBER_FAMILIES = {
-    "numeric": "float",
-    "integer": "integer",
-    "datetime": "datetime",
-    "timedelta": "timedelta",
+    "numeric": ("float",),
+    "integer": ("integer", "float"),
+    "datetime": ("datetime",),
+    "timedelta": ("timedelta",),
 }
 _FAMILY_TYPES = {
     "float": (float, int),
@@ -87,7 +87,7 @@ def _check_kind(column: ColumnSchema) -> None:
     n = None if column.categories is None else len(column.categories)
     form = (column.encoding, column.width, column.transform)
     if column.kind in _NUMBER_FAMILIES:
-        _need(column.family == _NUMBER_FAMILIES[column.kind], "family")
+        _need(column.family in _NUMBER_FAMILIES[column.kind], "family")
         _need(form[:2] == ("scalar", 1) and n is None, "encoding")
         _need(column.transform in ("standard", "quantile"), "transform")
     elif column.kind == "ordinal":
@@ -143,7 +143,8 @@ def check_arrays(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> None
         if column.encoding == "scalar":
             own = "ranks" if column.kind == "ordinal" else "origin"
             names = {own, "exponent", "landmarks", "scores", "mean", "std"}
-            _need(set(arrays) == names, "its fields")
+            sides = _check_limits(column, arrays)
+            _need(set(arrays) == names | sides, "its fields")
             _check_transform(column, arrays)
             (_check_ranks if own == "ranks" else _check_origin)(column, arrays[own])
         else:
@@ -181,6 +182,17 @@ def _check_transform(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> 
     _need(low <= len(landmarks) <= high and len(scores) == len(landmarks), "landmarks")
     _need((np.diff(landmarks) > 0).all(), "landmarks")
     _need((np.diff(scores) >= 0).all(), "scores")
+
+
+def _check_limits(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> set[str]:
+    """Check what is kept of the bounds and return its names; it may be left out."""
+    ends = zip(("low", "high"), column.bounds or (None, None), strict=True)
+    sides = {side for side, end in ends if end is not None and side in arrays}
+    for side in sides:
+        target, knee, *flags = _array(arrays, side, np.float64, 1)
+        _need(len(flags) == 2 and set(flags) <= {0.0, 1.0}, side)
+        _need(target <= knee if side == "low" else target >= knee, side)
+    return sides
 
 
 def _check_origin(column: ColumnSchema, digits: np.ndarray) -> None:

@@ -52,7 +52,7 @@ def summarise(column: ColumnSchema, codec: Any | None) -> dict[str, Any]:
         reveals.append("how frequent each category was")
     if column.bounds is not None:
         told["bounds"] = [_shown(end, column) for end in column.bounds]
-        reveals.append("its bounds, smallest and largest value if bounds='observed'")
+        reveals.append("its bounds and the observed values nearest to them")
     if isinstance(codec, NumberCodec):
         facts, learned = _number_facts(column, codec)
         told |= facts
@@ -68,7 +68,7 @@ def _number_facts(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return moments or quantiles on the scale of the column, and what they tell."""
     transform = codec.transform
-    learned = [] if column.kind == "numeric" else ["one of its values, near the median"]
+    learned = [] if column.family == "float" else ["one of its values, near the median"]
     if len(transform.landmarks):
         offsets = np.ldexp(transform.landmarks, transform.exponent)
         quartiles = np.interp(

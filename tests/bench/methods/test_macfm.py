@@ -126,3 +126,14 @@ def test_the_record_shows_every_number_in_force():
     assert resolved["preset"] == "paper"
     assert all(value is not None for k, value in resolved.items() if k != "max_seconds")
     json.dumps(resolved)
+
+
+def test_floats_are_plain_numbers_unless_the_settings_say_otherwise():
+    train = TRAIN.assign(n=TRAIN["a"].round(), two=TRAIN["b"] > 0)
+    train["two"] = train["two"].astype(float)
+    kinds = [c.kind for c in form("macfm-mean").fit(train).imputer_.schema_.columns]
+    assert kinds == [*["numeric"] * 3, "categorical", *["numeric"] * 2]
+    named = form("macfm-mean", categorical=["two"]).fit(train)
+    assert named.imputer_.numeric == [*"abc", "n"]
+    guessed = form("macfm-mean", numeric=[]).fit(train).imputer_.schema_.columns
+    assert [c.kind for c in guessed[-2:]] == ["integer", "categorical"]

@@ -32,6 +32,8 @@ class MACFM(Method):
     """The median of sampled trajectories, the least absolute error.
 
     Any parameter of `MACFMImputer` is a setting, save those the benchmark sets itself.
+    Columns of floats are plain numbers unless the settings speak of them: the benchmark
+    has said which columns are categories, and it scores fractions.
     """
 
     name: ClassVar[str] = "macfm"
@@ -52,7 +54,12 @@ class MACFM(Method):
 
     def fit(self, train: pd.DataFrame) -> Self:
         """Train the imputer."""
-        self.imputer_ = self._imputer().fit(train)
+        imputer = self._imputer()
+        if imputer.numeric is None:
+            named = {*(imputer.categorical or ()), *(imputer.ordinal or ())}
+            floats = [name for name in train if is_float_dtype(train[name])]
+            imputer.set_params(numeric=[n for n in floats if n not in named])
+        self.imputer_ = imputer.fit(train)
         return self
 
     def impute(self, table: pd.DataFrame) -> pd.DataFrame:

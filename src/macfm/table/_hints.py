@@ -1,0 +1,136 @@
+"""Numbers that may not be what they look like: codes, and marks for missing values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+
+from macfm._warn import warn_user
+
+__all__ = ["looks_like_codes", "number_mark", "warn_codes", "warn_marks"]
+
+MOST_CODES = 10
+LEAST_CELLS = 20  # observed cells before frequencies mean anything
+COMMON = 0.05
+
+_MARKS = frozenset(
+    sign * (10**k - tail) for sign in (-1, 1) for k in range(2, 10) for tail in (1, 0.1)
+)
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+# Words in the names of columns whose numbers are names, or have an evident order.
+_NAMING = {
+    *("code", "codes", "type", "kind", "category", "id", "status"),
+    *("ward", "clinic", "hospital", "department", "dept", "site", "center", "centre"),
+    *("country", "region", "district", "zone", "race", "ethnicity", "religion"),
+    *("occupation", "diagnosis", "procedure"),
+}
+_ORDERED = {
+    *("n", "num", "number", "count", "counts", "total", "sum", "size", "visits"),
+    *("score", "scores", "index", "scale", "grade", "stage", "level", "rank", "rating"),
+    *("order", "severity", "children", "age", "year", "years", "month", "months"),
+    *("week", "weeks", "day", "days", "hour", "hours", "hrs", "minute", "minutes"),
+}
+
+
+def looks_like_codes(name: Hashable, seen: np.ndarray) -> bool:
+    """Tell whether observed whole numbers look like names rather than amounts.
+
+    Three to ten distinct numbers do, in at least 20 cells and if the column's name has
+    no word of order in it (``n``, ``score``, ``grade``, ...), when
+
+    - the name has a word for names in it, such as ``code``, ``type`` or ``ward``; or
+    - two common neighbours stand further apart than others, as 12 and 40 do among 11,
+      12 and 40, and the numbers neither double nor have a common divisor, as doses do;
+      or
+    - they count from 1 or more, and a number is clearly rarer than its two neighbours.
+      Counts and scores mostly have one peak; counts that have two, such as children in
+      a family, begin at 0.
+
+    Parameters
+    ----------
+    name : hashable
+        Name of the column.
+    seen : ndarray of shape (n_observed,)
+        Its observed values, whole numbers.
+
+    Examples
+    --------
+    >>> looks_like_codes("ward", np.array([11, 12, 40] * 10))
+    True
+    >>> looks_like_codes("children", np.array([0, 1, 2, 2] * 10))
+    False
+    """
+    if len(seen) < LEAST_CELLS:
+        return False
+    values, counts = np.unique(seen, return_counts=True)
+    words = {word.lower() for word in _WORD.findall(str(name))}
+    if not 3 <= len(values) <= MOST_CODES or words & _ORDERED:
+        return False
+    return bool(words & _NAMING) or _apart(values, counts) or _valley(values, counts)
+
+
+def _apart(values: np.ndarray, counts: np.ndarray) -> bool:
+    """Whether two common neighbours stand apart where no rule of amounts says so."""
+    values = values.astype(float)
+    common = counts >= max(COMMON * counts.sum(), 5)
+    steps = np.diff(values)
+    apart = (steps > steps.min()) & common[1:] & common[:-1]
+    if not apart.any() or np.abs(values).max() >= 2.0**53:
+        return False
+    if np.gcd.reduce(values.astype(np.int64)) > 1:
+        return False
+    return values[0] <= 0 or not np.allclose(np.diff(np.log(values), 2), 0)
+
+
+def _valley(values: np.ndarray, counts: np.ndarray) -> bool:
+    """Whether a value is clearly rarer than its two neighbours."""
+    if values[0] < 1:
+        return False
+    # A wider valley is one between two groups of rows, whose amounts differ.
+    sides, middle = np.minimum(counts[2:], counts[:-2]), counts[1:-1]
+    noise = np.sqrt(sides + middle)
+    return bool(((middle < 0.6 * sides) & (sides - middle > 2.5 * noise)).any())
+
+
+def warn_codes(names: Sequence[Hashable]) -> None:
+    """Name the columns that may hold codes, if there are any."""
+    if names:
+        columns, hold = ("column", "holds") if len(names) == 1 else ("columns", "hold")
+        warn_user(
+            f"{columns} {', '.join(map(repr, names))} {hold} few whole numbers and may "
+            f"be codes; if so, pass categorical={list(names)!r}"
+        )
+
+
+def number_mark(seen: np.ndarray) -> float | None:
+    """Return an extreme such as -999 that repeats, far from all other values.
+
+    Parameters
+    ----------
+    seen : ndarray of float of shape (n_observed,)
+        Observed values.
+    """
+    if len(seen) < 3:
+        return None
+    for value in (seen.min(), seen.max()):
+        if value not in _MARKS or (seen == value).sum() < 2:
+            continue
+        rest = seen[seen != value]
+        if len(rest) and np.abs(rest - value).min() > max(np.ptp(rest), 10):
+            return float(value)
+    return None
+
+
+def warn_marks(marks: Mapping[Hashable, tuple[float, int]]) -> None:
+    """Name values that may stand for missing ones, and how often each occurs."""
+    if marks:
+        shown = {n: int(v) if v == int(v) else v for n, (v, _) in marks.items()}
+        found = [f"{n!r} ({shown[n]} in {k} rows)" for n, (_, k) in marks.items()]
+        columns, hold = ("column", "holds") if len(marks) == 1 else ("columns", "hold")
+        warn_user(
+            f"{columns} {', '.join(found)} {hold} what may be a mark for a missing "
+            f"value; if so, fit to df.replace({shown!r}, np.nan), or it counts as "
+            "observed"
+        )

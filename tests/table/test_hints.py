@@ -1,0 +1,113 @@
+"""Codes and marks for missing values: named when they are likely, and once."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from macfm.table import TableSchema, as_table, number_mark
+
+RNG = np.random.default_rng(0)
+CODES = {
+    "place": [11, 12, 40] * 20,
+    "ward_code": [1, 2, 3] * 20,
+    "bloodType": [0.0, 10.0, 20.0, np.nan] * 20,
+    "pulse": [1] * 40 + [2] * 5 + [3] * 40 + [4] * 9,
+    "answer": [1, 2, 4, 9] * 20,
+}
+AMOUNTS = {
+    "children": [0] * 40 + [1] * 15 + [2] * 50 + [3] * 9,
+    "answer": [1, 2, 3, 4, 5] * 20,
+    "likert": [1] * 5 + [2] * 20 + [3] * 40 + [4] * 30 + [5] * 10,
+    "falls": [0] * 60 + [1] * 20 + [2] * 9 + [3] * 3 + [7] * 1,
+    "dose": [1, 2, 4, 8] * 20,
+    "tablet": [5, 10, 25, 50] * 20,
+    "quarter": [3, 6, 9] * 20,
+    "grade_code": [1, 2, 3] * 20,
+    "few": [11, 12, 40] * 5,
+    "many": list(range(11)) * 9,
+    "of two groups": np.repeat(range(4, 12), [9, 21, 17, 9, 3, 8, 16, 10]),
+    "fraction": [1.5, 2.0, 40.0] * 20,
+    "huge": [2**60, 2**60 + 1, 2**60 + 7] * 20,
+}
+
+
+def told(frame, **wishes):
+    """What inference warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        TableSchema.infer(as_table(pd.DataFrame(frame)), **wishes)
+    return [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_codes_are_named(name):
+    assert told({name: CODES[name]}) == [
+        f"column {name!r} holds few whole numbers and may be codes; if so, pass "
+        f"categorical=[{name!r}]"
+    ]
+
+
+@pytest.mark.parametrize("name", AMOUNTS)
+def test_amounts_and_what_cannot_be_told_are_not(name):
+    assert told({name: AMOUNTS[name]}) == []
+
+
+def test_several_columns_share_a_warning():
+    frame = pd.DataFrame(
+        {"ward": [1, 2, 3] * 20, "kind": [4, 5, 6] * 20, "x": range(60)}
+    )
+    (message,) = told(frame)
+    assert "columns 'ward', 'kind' hold few" in message
+    assert message.endswith("pass categorical=['ward', 'kind']")
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        {"categorical": ["a"]},
+        {"numeric": ["a"]},
+        {"ordinal": {"a": [11, 12, 40, -999]}},
+        {"ignore": ["a"]},
+    ],
+)
+def test_columns_that_were_spoken_of_are_not_mentioned(wishes):
+    values = [11, 12, 40] * 20
+    assert told({"a": values})
+    assert told({"a": values}, **wishes) == []
+    assert told({"a": [*values, -999, -999]})
+    assert told({"a": [*values, -999, -999]}, **wishes) == []
+
+
+def test_marks_are_named_with_what_to_do():
+    frame = {
+        "age": [*RNG.normal(50, 9, 40), -999.0, -999.0],
+        "dose": [*RNG.integers(0, 60, 39), 9999, 9999, 9999],
+        "plain": RNG.normal(size=42),
+    }
+    frame = pd.DataFrame(frame)
+    (message,) = told(frame)
+    assert message == (
+        "columns 'age' (-999 in 2 rows), 'dose' (9999 in 3 rows) hold what may be a "
+        "mark for a missing value; if so, fit to "
+        "df.replace({'age': -999, 'dose': 9999}, np.nan), or it counts as observed"
+    )
+    replaced = frame.replace({"age": -999, "dose": 9999}, np.nan)
+    assert told(replaced) == []
+    assert replaced.isna().sum().tolist() == [2, 3, 0]
+
+
+@pytest.mark.parametrize(
+    ("seen", "mark"),
+    [
+        ([1, 2, 3, -999, -999], -999),
+        ([1, 2, 3, 99.9, 99.9], 99.9),
+        ([1, 2, 3, -999], None),  # once
+        ([1, 2, 3, 998, 998], None),
+        ([1, 500, 950, 999, 999], None),  # near others
+        ([-999, -999], None),
+    ],
+)
+def test_a_mark_repeats_and_stands_apart(seen, mark):
+    assert number_mark(np.array(seen, dtype=float)) == mark
