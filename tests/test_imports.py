@@ -30,7 +30,7 @@ ALLOWED = {
     ),
     # The one arrow that points back: `imputer.report` makes the page when it is called.
     "_imputer": (
-        {"table", "_settings", "_warn", "_engine", "_saved", "report"},
+        {"table", "flow", "_settings", "_warn", "_engine", "_saved", "report"},
         {"numpy", "pandas", "sklearn", "torch"},
     ),
     "macfm": (

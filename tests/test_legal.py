@@ -128,6 +128,16 @@ def test_without_limits_the_network_has_the_last_word():
     assert (pd.concat(free.sample(frame, 5)) < 0).any().all()
 
 
+@pytest.mark.filterwarnings("ignore:column 'charges'.*outside bounds:UserWarning")
+def test_bounds_hold_where_observed_cells_lie_on_both_sides_of_them():
+    frame = hospital()[["charges", "age"]]
+    low, high = frame["charges"].quantile([0.4, 0.6])
+    imputer = MACFMImputer(**QUICK, bounds={"charges": (low, high)}).fit(frame)
+    missing = frame["charges"].isna()
+    for filled in (imputer.transform(frame), *imputer.sample(frame, 3)):
+        assert filled["charges"][missing].between(low, high).all()
+
+
 def test_plain_numbers_are_neither_rounded_nor_categories():
     frame = hospital()[["age", "visits", "sex"]]
     imputer = MACFMImputer(**QUICK, numeric=["age", "sex"]).fit(frame)
@@ -136,6 +146,7 @@ def test_plain_numbers_are_neither_rounded_nor_categories():
     assert imputer.category_probabilities(frame) == {}
 
 
+@pytest.mark.filterwarnings("ignore:on held-out rows:UserWarning")
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_draws_do_not_pile_up_on_a_limit_that_the_data_avoid(preset):
     frame = hospital(n=400)[["charges", "survival", "debt"]]

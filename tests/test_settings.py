@@ -22,6 +22,7 @@ def test_presets_set_exactly_the_parameters_left_at_none():
     signature = inspect.signature(MACFMImputer).parameters
     none = {name for name, p in signature.items() if p.default is None}
     columns = {"categorical", "numeric", "ordinal", "impute", "ignore"}
+    columns |= {"leave", "derive"}
     for preset in PRESETS.values():
         assert set(preset) == none - columns - {"random_state"}
 

@@ -40,6 +40,10 @@ from macfm.flow import (
 )
 
 
+# Left to a network whose budget the guide has used up.
+_LEAST_SECONDS = 1e-3
+
+
 @dataclass(frozen=True)
 class Trained:
     """What training leaves behind."""
@@ -54,8 +58,8 @@ class Trained:
     """Whether the user stopped it."""
     unknowable: np.ndarray
     """Columns that held-out rows say are filled no better than by their mean."""
-    guide_alone: bool
-    """Whether there is a guide and no network that helps."""
+    starved: bool
+    """Whether the time was up before the learning rate had risen."""
 
 
 def resolve_device(device: str) -> torch.device:
@@ -145,7 +149,7 @@ def train_networks(
         members: list[nn.Module] = []
         trust: list[Tensor] = []
         history: list[dict[str, float]] = []
-        n_steps, interrupted, fills = 0, False, rows.fills
+        n_steps, interrupted, starved, fills = 0, False, False, rows.fills
         for k in range(settings.n_networks):
 
             def on_evaluation(
@@ -184,11 +188,17 @@ def train_networks(
             n_steps += result.n_steps
             history += [{"network": k, **line} for line in as_records(result.history)]
             interrupted = result.interrupted
+            # A learning rate that was still rising when the time was up taught nothing.
+            limited = settings.train.max_seconds is not None
+            starved = limited and result.n_steps < settings.train.warmup_steps
             # One that was stopped half-way counts only if there is no finished one.
             if not interrupted or (result.history and not members):
                 members.append(network)
                 if rows.guide is not None:
-                    trust.append(_trust(velocity, rows, columns.to(device), path))
+                    judge = None if starved else rows.validation
+                    trust.append(
+                        _trust(velocity, rows, judge, columns.to(device), path)
+                    )
             if interrupted:
                 break
         if not members:
@@ -213,7 +223,7 @@ def train_networks(
         n_steps=n_steps,
         interrupted=interrupted,
         unknowable=np.flatnonzero(unknowable.cpu().numpy()),
-        guide_alone=bool(trust) and max(float(a[0].max()) for a in trust) == 0.0,
+        starved=starved,
     )
 
 
@@ -239,18 +249,22 @@ def _within_budget(settings: Settings, *, spent: float, k: int) -> TrainConfig:
     budget = settings.train.max_seconds
     if budget is None:
         return settings.train
-    left = max(budget - spent, 0.0) / (settings.n_networks - k)
+    left = max((budget - spent) / (settings.n_networks - k), _LEAST_SECONDS)
     return replace(settings.train, max_seconds=left)
 
 
 def _trust(
-    velocity: nn.Module, rows: TrainingRows, group: Tensor, path: dict[str, Any]
+    velocity: nn.Module,
+    rows: TrainingRows,
+    judge: Validation | None,
+    group: Tensor,
+    path: dict[str, Any],
 ) -> Tensor:
     """Measure how far a network is to be trusted; without a judge, not at all."""
-    if rows.validation is None:
+    if judge is None:
         return torch.zeros(N_KNOTS, len(group), device=group.device)
     alone = GuidedEnsemble.alone(rows.guide, **path)
-    return measure_trust(velocity, alone, rows.validation, group=group, **path)
+    return measure_trust(velocity, alone, judge, group=group, **path)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from macfm._engine import Filler, resolve_device, train_networks
 from macfm._saved import load_imputer, save_imputer
 from macfm._settings import READ_OUT, Settings, resolve, resolved_values
 from macfm._warn import warn_user
+from macfm.flow import GuidedEnsemble
 from macfm.table import (
     Cells,
     Encoded,
@@ -756,11 +757,12 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
                 f"training was interrupted after {trained.n_steps} steps; the best "
                 "weights so far are kept"
             )
-        if trained.guide_alone and settings.train.max_seconds is not None:
+        if trained.starved:
+            guided = isinstance(trained.network, GuidedEnsemble)
             warn_user(
                 f"max_seconds={settings.train.max_seconds:g} left time for "
-                f"{trained.n_steps} training steps, too few for the networks to help; "
-                "cells are filled by the linear guide alone"
+                f"{trained.n_steps} training steps, too few to learn from; cells are "
+                f"filled {'by the linear guide alone' if guided else 'almost blindly'}"
             )
         if len(trained.unknowable):
             names = [self.schema_.modelled[k].name for k in trained.unknowable]

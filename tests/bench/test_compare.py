@@ -393,7 +393,7 @@ def test_a_method_that_is_better_is_named_and_advised(numbers, liars):
 
 def test_a_planted_column_that_hardly_varies_changes_no_verdict(numbers, liars):
     planted = numbers.assign(rare=0.0)
-    planted.loc[[5, 90], "rare"] = 1.0
+    planted.loc[[5, 90], "rare"] = 1.5, 2.5
     liars(planted, truthful=0.4, twin=0.6)
 
     def far_off_where_it_does_not_matter(self, table):

@@ -105,7 +105,7 @@ class Spec:
     >>> from macfm.bench.spec import Spec
     >>> spec = Spec(datasets=("wine",), mechanisms=("mcar",), rates=(0.3,), masks=2,
     ...             methods=("mean", "knn"))
-    >>> [cell.key[-2:] for cell in spec.cells()]
+    >>> [(cell.mask, cell.method) for cell in spec.cells()]
     [(0, 'mean'), (0, 'knn'), (1, 'mean'), (1, 'knn')]
     """
 

@@ -9,15 +9,6 @@ from macfm.flow._guide import (
 )
 from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
 from macfm.flow._masks import Masks, inference_masks, sample_masks
-from macfm.flow._network import (
-    Ensemble,
-    GuidedEnsemble,
-    MLPVelocity,
-    NetworkConfig,
-    Preconditioned,
-    TransformerVelocity,
-    make_network,
-)
 from macfm.flow._noise import keyed_normal, row_keys
 from macfm.flow._path import (
     PathSample,
@@ -58,6 +49,15 @@ from macfm.flow._validation import (
     hold_out,
     make_validation,
     readout_time,
+)
+from macfm.flow.network import (
+    Ensemble,
+    GuidedEnsemble,
+    MLPVelocity,
+    NetworkConfig,
+    Preconditioned,
+    TransformerVelocity,
+    make_network,
 )
 
 __all__ = [

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow._masks import Masks, inference_masks
-from macfm.flow._network import GuidedEnsemble
 from macfm.flow._noise import keyed_normal
 from macfm.flow._path import Space, end_point, from_space
 from macfm.flow._schedule import Schedule
 from macfm.flow._solver import SolverConfig, integrate
+from macfm.flow.network import GuidedEnsemble
 
 _ROW_STEP = 64
 # Good enough for guesses that a network is only shown, never scored on.

@@ -116,6 +116,8 @@ def squeeze(values: np.ndarray, limits: Sequence[Limit]) -> np.ndarray:
     """Bring central values, shape (n,), within the limits and keep their order."""
     for limit in limits:
         values = limit.squeeze(values)
+    for limit in limits:
+        values = limit.clip(values)
     return values
 
 

@@ -47,9 +47,9 @@ class NumberCodec:
         origin = choose_origin(data)
         seen = differences(data.seen, data, origin)
         transform = NumericTransform.fit(seen, column.transform)
-        limits = tuple(
-            Limit.fit(end, seen, sign) for sign, end in _ends(column, origin).items()
-        )
+        ends = _ends(column, origin)
+        inner = seen[np.all([s * seen >= s * end for s, end in ends.items()], axis=0)]
+        limits = tuple(Limit.fit(end, inner, sign) for sign, end in ends.items())
         return cls(column, origin, transform, limits)
 
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:

@@ -50,7 +50,7 @@ CHANGED = {
     "hyperimpute": {"n_inner_iter": 1},
     "gcimpute": {"max_iter": 1},
     "macfm": {"n_trials": 3},
-    "macfm-mean": {"dropout": 0.5},
+    "macfm-mean": {"numeric_transform": "quantile"},
     "macfm-paper": {"n_steps": 1},
 }
 # Their noise belongs to a row's place in the table, not to its content.

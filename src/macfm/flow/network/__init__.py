@@ -1,0 +1,17 @@
+"""Velocity networks: ``v_t = net(x_t, t, m_cond)``."""
+
+from macfm.flow.network._ensemble import Ensemble, GuidedEnsemble
+from macfm.flow.network._make import NetworkConfig, make_network
+from macfm.flow.network._mlp import MLPVelocity
+from macfm.flow.network._precondition import Preconditioned
+from macfm.flow.network._transformer import TransformerVelocity
+
+__all__ = [
+    "Ensemble",
+    "GuidedEnsemble",
+    "MLPVelocity",
+    "NetworkConfig",
+    "Preconditioned",
+    "TransformerVelocity",
+    "make_network",
+]

@@ -1,0 +1,100 @@
+"""Several networks as one velocity, with or without a guide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from macfm.flow._guide import Gaussian
+from macfm.flow._path import Space, to_space
+from macfm.flow._schedule import Schedule
+from macfm.flow.network._precondition import Preconditioned
+
+
+class Ensemble(nn.Module):
+    """The mean velocity of several networks, which errs less than each of them."""
+
+    # NOTE[DIFF]: the paper trains one network.
+
+    def __init__(self, members: Sequence[nn.Module]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+
+    @property
+    def sees_noise_at_start(self) -> bool:
+        """Whether the end point at t = 0 depends on the noise there."""
+        return any(getattr(m, "sees_noise_at_start", True) for m in self.members)
+
+    def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor) -> Tensor:
+        """Predict the velocity at ``x_t``, shape ``(n, d)``."""
+        velocities = [member(x_t, t, m_cond) for member in self.members]
+        return torch.stack(velocities).mean(dim=0)
+
+
+class GuidedEnsemble(nn.Module):
+    """Networks around a Gaussian guide, each trusted as far as it has proved itself.
+
+    ``trust`` has the shape ``(n_members, n_knots, d)``.
+
+    Notes
+    -----
+    With the guide's velocity v_g and a member's v_k the velocity is the mean over k of
+    v_g + a_k(t) (v_k − v_g), where the trust a_k in [0, 1] was found for every column
+    and time on held-out rows (`flow.measure_trust`): 0 where a network does not beat
+    the guide.
+    """
+
+    # NOTE[DIFF]: the paper has no guide and trusts its network everywhere.
+
+    sees_noise_at_start = False
+    trust: Tensor
+
+    def __init__(
+        self,
+        guide: Gaussian,
+        members: Sequence[Preconditioned],
+        trust: Tensor,
+        *,
+        schedule: Schedule,
+        space: Space,
+    ) -> None:
+        super().__init__()
+        self.guide = guide
+        self.members = nn.ModuleList(members)
+        self.register_buffer("trust", trust)
+        self.schedule = schedule
+        self.space = space
+
+    @classmethod
+    def alone(
+        cls, guide: Gaussian, *members: nn.Module, schedule: Schedule, space: Space
+    ) -> GuidedEnsemble:
+        """Return the guide without any network, or with networks fully trusted."""
+        trust = torch.ones(len(members), 2, len(guide.mean), device=guide.mean.device)
+        return cls(guide, members, trust, schedule=schedule, space=space)
+
+    def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor) -> Tensor:
+        """Predict the velocity at ``x_t``, shape ``(n, d)``.
+
+        ``m_cond`` may have fewer rows, each of which then stands for several of
+        ``x_t``.
+        """
+        s_t, ds_t = self.schedule(t)
+        guess = self.guide(x_t, s_t, m_cond)
+        v_guide = to_space(guess.v_s, ds_t, space=self.space)
+        m_cond = m_cond.repeat(len(x_t) // max(len(m_cond), 1), 1)
+        change = torch.zeros_like(v_guide)
+        for member, trust in zip(self.members, self.trust, strict=True):
+            a_t = trust_at(trust, s_t)
+            change = change + a_t * (member(x_t, t, m_cond, guess) - v_guide)
+        return v_guide + change / max(len(self.members), 1)
+
+
+def trust_at(trust: Tensor, s_t: Tensor) -> Tensor:
+    """Interpolate trust, known at evenly spaced values of s, ``(n, d)``."""
+    place = s_t * (len(trust) - 1)
+    below = place.long().clamp(0, max(len(trust) - 2, 0)).squeeze(1)
+    share = place - below.unsqueeze(1)
+    return torch.lerp(trust[below], trust[below + 1], share)
