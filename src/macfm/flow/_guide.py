@@ -13,7 +13,7 @@ from torch import Tensor, nn
 MAX_COORDINATES = 320
 # Rows with similarly many unknown coordinates are factorised together on a CPU; a GPU
 # is faster with all of them at once.
-_N_CHUNKS = {"cpu": 4}
+_N_CHUNKS = {"cpu": 8}
 _CHUNK_CELLS = 2**24
 
 

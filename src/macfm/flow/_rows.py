@@ -29,9 +29,11 @@ _ROWS_FOR_SLACK = 200
 _PSEUDO_ROWS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 _LEAST_RIDGE = 1e-4
 _N_FOLDS = 4
+# With more coordinates two folds of fewer rows must do.
 _FEW_COORDINATES = 40
+_MAX_WIDE_ROWS = 500
 _HIDE_RATE = 0.2
-_MAX_ITER = 50
+_MAX_ITER, _TRIAL_ITER = 50, 15
 _TOL = 1e-3
 # A covariance is as good from so many rows, and EM much faster.
 _MAX_FIT_ROWS = 10_000
@@ -148,7 +150,7 @@ def prepare_rows(
         known = x[trained], observed[trained]
         ridge = _choose_ridge(*known, group=group, rng=rng)
         moments = _fit(*known, ridge)
-        whole = _fit(x, observed, ridge)
+        whole = _fit(x, observed, ridge, start=moments)
     fills = None
     levels = _levels(x, observed, group=group, is_num=is_num)
     if config.move_missing:
@@ -186,6 +188,7 @@ def _fit(
     ridge: float,
     *,
     start: tuple[np.ndarray, np.ndarray] | None = None,
+    max_iter: int = _MAX_ITER,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fit to evenly spaced rows, at most so many."""
     step = -(-len(x) // _MAX_FIT_ROWS)
@@ -193,7 +196,7 @@ def _fit(
         x[::step],
         observed[::step],
         ridge=ridge,
-        max_iter=_MAX_ITER,
+        max_iter=max_iter,
         tol=_TOL,
         start=start,
     )
@@ -210,8 +213,9 @@ def _choose_ridge(
     x: np.ndarray, observed: np.ndarray, *, group: np.ndarray, rng: np.random.Generator
 ) -> float:
     """Return the ridge whose guide finds hidden cells of left-out rows best."""
-    rows = rng.permutation(len(x))[:_MAX_TRIAL_ROWS]
-    n_folds = min(_N_FOLDS if x.shape[1] <= _FEW_COORDINATES else 2, len(rows))
+    is_wide = x.shape[1] > _FEW_COORDINATES
+    rows = rng.permutation(len(x))[: _MAX_WIDE_ROWS if is_wide else _MAX_TRIAL_ROWS]
+    n_folds = min(2 if is_wide else _N_FOLDS, len(rows))
     ridges = np.maximum(np.array(_PSEUDO_ROWS) / len(x), _LEAST_RIDGE)
     if n_folds < 2:
         return float(ridges[0])
@@ -223,7 +227,9 @@ def _choose_ridge(
         hidden = hidden[:, group] & observed[there]
         moments = None
         for place, ridge in enumerate(ridges):
-            moments = _fit(x[here], observed[here], ridge, start=moments)
+            moments = _fit(
+                x[here], observed[here], ridge, start=moments, max_iter=_TRIAL_ITER
+            )
             mean, covariance = moments
             for some, unknown, center, _ in conditionals(
                 x[there],
