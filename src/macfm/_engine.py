@@ -39,7 +39,6 @@ from macfm.flow import (
     trajectories,
 )
 
-
 # Left to a network whose budget the guide has used up.
 _LEAST_SECONDS = 1e-3
 
