@@ -404,7 +404,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         table = self._read(X, reset=True)
         if table.n_rows == 0:
             raise ValueError("the table has 0 rows; at least 1 is needed to fit")
-        settings = resolve(parameters, n_rows=table.n_rows)
+        size = {"n_rows": table.n_rows, "n_columns": len(table.columns)}
+        settings = resolve(parameters, **size)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.schema_ = TableSchema.infer(
             table,
@@ -429,7 +430,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             self.imputed_mask_ &= ~wishes.mask
         fixed = ("preset", "schedule", "gamma", "velocity_space")
         self._path = {name: parameters[name] for name in fixed}
-        self._trained_with = resolved_values(parameters, n_rows=table.n_rows)
+        self._trained_with = resolved_values(parameters, **size)
         self._train(self.encoder_.encode(table), settings=settings, device=device)
         return self
 

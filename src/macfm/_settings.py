@@ -32,14 +32,26 @@ class _BySize:
     small: Any
     large: Any
 
-    def value(self, n_rows: int) -> Any:
+    def value(self, n_rows: int, n_columns: int) -> Any:
         if n_rows < _SMALL:
             return self.tiny
         return self.small if n_rows < _LARGE else self.large
 
 
+@dataclass(frozen=True)
+class _ByWidth:
+    """A preset's value that depends on the number of columns."""
+
+    narrow: Any
+    wide: Any
+
+    def value(self, n_rows: int, n_columns: int) -> Any:
+        return self.narrow if n_columns < _WIDE else self.wide
+
+
 _SMALL = 1_000
 _LARGE = 5_000
+_WIDE = 500
 
 # The paper does not print its widths, rates, weights and encoding of categories;
 # docs/method.md says how those below were chosen.
@@ -96,7 +108,7 @@ _DEFAULT: dict[str, Any] = _PAPER | {
     "dropout": 0.2,
     "mask_input": True,
     "residual": True,
-    "n_frequencies": 8,
+    "n_frequencies": _ByWidth(8, 0),
     "precondition": True,
     "guide": True,
     "share_t0": 0.4,
@@ -309,7 +321,9 @@ def _check(name: str, value: Any, rule: _Rule) -> None:
         raise ValueError(f"{name} must be {rule.needed}, got {name}={value!r}")
 
 
-def resolved_values(parameters: Mapping[str, Any], *, n_rows: int) -> dict[str, Any]:
+def resolved_values(
+    parameters: Mapping[str, Any], *, n_rows: int, n_columns: int = 1
+) -> dict[str, Any]:
     """Check an imputer's parameters and lay those of a preset over it, by name.
 
     Parameters and errors are those of `resolve`.
@@ -320,13 +334,15 @@ def resolved_values(parameters: Mapping[str, Any], *, n_rows: int) -> dict[str, 
     for name, rule in _RULES.items():
         if parameters[name] is not None:
             chosen[name] = parameters[name]
-        elif isinstance(chosen[name], _BySize):
-            chosen[name] = chosen[name].value(n_rows)
+        elif isinstance(chosen[name], _BySize | _ByWidth):
+            chosen[name] = chosen[name].value(n_rows, n_columns)
         _check(name, chosen[name], rule)
     return chosen
 
 
-def resolve(parameters: Mapping[str, Any], *, n_rows: int) -> Settings:
+def resolve(
+    parameters: Mapping[str, Any], *, n_rows: int, n_columns: int = 1
+) -> Settings:
     """Check an imputer's parameters and lay them over its preset.
 
     Parameters
@@ -336,6 +352,8 @@ def resolve(parameters: Mapping[str, Any], *, n_rows: int) -> Settings:
         value.
     n_rows : int
         Rows of the table of `fit`; presets give larger tables larger networks.
+    n_columns : int, default=1
+        Its columns; presets give wide tables narrower inputs.
 
     Returns
     -------
@@ -346,7 +364,7 @@ def resolve(parameters: Mapping[str, Any], *, n_rows: int) -> Settings:
     ValueError
         If a value is out of its range, naming the parameter and what it must be.
     """
-    chosen = resolved_values(parameters, n_rows=n_rows)
+    chosen = resolved_values(parameters, n_rows=n_rows, n_columns=n_columns)
     settings = _settings(chosen)
     if settings.method == "mean" and readout_time(
         settings.schedule, space=settings.space
