@@ -182,7 +182,7 @@ def train_networks(
                 on_evaluation=on_evaluation,
                 **path,
             )
-            if rows.has_guesses:
+            if rows.has_guesses and k + 1 < settings.n_networks:
                 fills = guess_again(velocity)  # the next network starts with these
             n_steps += result.n_steps
             history += [{"network": k, **line} for line in as_records(result.history)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 # Beyond this many coordinates one factorisation a row costs more than it tells.
 MAX_COORDINATES = 320
@@ -65,31 +66,30 @@ class Gaussian(nn.Module):
         each row, one after the other; ``s_t`` goes with ``m_cond``, shape ``(n, 1)``.
         """
         n, d = m_cond.shape
-        precision, s_64 = self.precision, s_t[:n].double()
+        s_64 = s_t[:n].double()
         points = x_t.double().view(-1, n, d)
-        pull = (points - self.mean) @ precision
+        pull = (points - self.mean) @ self.precision
         right = torch.where(m_cond, 0.0, s_64 * points - (1 - s_64) * pull)
-        v_s = torch.zeros_like(points)
-        scale = torch.ones(n, d, dtype=torch.float64, device=x_t.device)
-        for rows, unknown, known in _by_count(m_cond):
-            s = s_64[rows].unsqueeze(2)
-            block = precision[unknown[:, :, None], unknown[:, None, :]]
-            eye = torch.eye(unknown.shape[1], dtype=block.dtype, device=block.device)
-            both = ~(known[:, :, None] | known[:, None, :])
-            matrix = torch.where(both, (1 - s) ** 2 * block, 0.0)
-            # A coordinate that only fills the batch up is cut off and stands alone.
-            matrix = matrix + eye * torch.where(known[:, :, None], 1.0, s**2)
+        # A coordinate beyond the last fills rows up that have fewer unknown ones.
+        right, precision = F.pad(right, (0, 1)), F.pad(self.precision, (0, 1, 0, 1))
+        v_s = torch.zeros_like(right)
+        scale = right.new_ones(n, d + 1)
+        for rows, unknown in _by_count(m_cond):
+            k = unknown.shape[1]
+            s = s_64[rows]
+            block = precision[unknown].gather(2, unknown[:, None, :].expand(-1, k, -1))
+            matrix = block.mul_((1 - s).square().unsqueeze(2))
+            matrix.diagonal(dim1=1, dim2=2).add_(torch.where(unknown == d, 1.0, s**2))
             root = torch.linalg.cholesky_ex(matrix).L
+            eye = torch.eye(k, dtype=root.dtype, device=root.device)
             inverse = torch.linalg.solve_triangular(root, eye, upper=False)
             part = right[:, rows[:, None], unknown].permute(1, 2, 0)
             solved = inverse.transpose(1, 2) @ (inverse @ part)
             v_s[:, rows[:, None], unknown] = solved.permute(2, 0, 1)
-            spread = inverse.square().sum(dim=1).sqrt()
-            scale[rows[:, None], unknown] = torch.where(known, 1.0, spread)
-        v_s = torch.where(m_cond, 0.0, v_s)
+            scale[rows[:, None], unknown] = inverse.square().sum(dim=1).sqrt()
         return Guess(
-            v_s=v_s.view(x_t.shape).to(x_t.dtype),
-            scale=scale.to(x_t.dtype).repeat(len(points), 1),
+            v_s=v_s[..., :d].reshape(x_t.shape).to(x_t.dtype),
+            scale=scale[:, :d].to(x_t.dtype).repeat(len(points), 1),
         )
 
 
@@ -102,22 +102,23 @@ def plain_guess(x_t: Tensor, s_t: Tensor, m_moved: Tensor) -> Guess:
     )
 
 
-def _by_count(m_cond: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Yield rows with their unknown coordinates, those with few of them first.
+def _by_count(m_cond: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield rows ``(b,)`` with their unknown coordinates ``(b, k)``, few of them first.
 
-    Three tensors: rows ``(b,)``, coordinates ``(b, k)``, and True where a coordinate
-    is known after all and only fills the row up to k.
+    A row with fewer than k of them is filled up with d.
     """
+    d = m_cond.shape[1]
     n_unknown = (~m_cond).sum(dim=1)
     order = torch.argsort(n_unknown, stable=True)
     first = torch.argsort(m_cond.to(torch.uint8), dim=1, stable=True)
     size = max(-(-len(order) // _N_CHUNKS.get(order.device.type, 1)), 1)
-    most = max(int(_CHUNK_CELLS // max(m_cond.shape[1], 1) ** 2), 1)
+    most = max(_CHUNK_CELLS // max(d, 1) ** 2, 1)
     for rows in order.split(min(size, most)):
         k = int(n_unknown[rows[-1]])
         if k:
-            unknown = first[rows, :k]
-            yield rows, unknown, torch.gather(m_cond[rows], 1, unknown)
+            place = torch.arange(k, device=rows.device)
+            beyond = place >= n_unknown[rows].unsqueeze(1)
+            yield rows, torch.where(beyond, d, first[rows, :k])
 
 
 def fit_gaussian(
@@ -158,12 +159,11 @@ def fit_gaussian(
     for _ in range(max_iter):
         filled = values.copy()
         spread = np.zeros(d * d)
-        for rows, unknown, center, root in conditionals(
+        for rows, unknown, center, inside in conditionals(
             values, observed, mean=mean, covariance=covariance
         ):
             filled[rows[:, None], unknown] = center
             pairs = unknown[:, :, None] * d + unknown[:, None, :]
-            inside = root @ root.transpose(0, 2, 1)
             spread += np.bincount(pairs.ravel(), inside.ravel(), minlength=d * d)
         before = covariance
         mean = filled.mean(axis=0)
@@ -185,10 +185,11 @@ def draw_gaussian(
 ) -> np.ndarray:
     """Fill rows with a draw from their conditional normal law, shape (n, d)."""
     filled = np.where(observed, x, 0.0).astype(float)
-    for rows, unknown, center, root in conditionals(
+    for rows, unknown, center, inside in conditionals(
         filled, observed, mean=mean, covariance=covariance
     ):
         noise = rng.standard_normal((*center.shape, 1))
+        root = np.linalg.cholesky((inside + inside.transpose(0, 2, 1)) / 2)
         filled[rows[:, None], unknown] = center + (root @ noise)[..., 0]
     return filled
 
@@ -203,7 +204,7 @@ def conditionals(
     """Yield conditional laws of rows that miss equally many coordinates, say k.
 
     Four arrays: the rows ``(b,)``, their missing coordinates ``(b, k)``, and of these
-    the mean ``(b, k)`` and a root A of the covariance A Aᵀ, ``(b, k, k)``.
+    the mean ``(b, k)`` and the covariance ``(b, k, k)``.
     """
     precision = np.linalg.inv(covariance)
     pull = np.where(observed, values - mean, 0.0) @ precision
@@ -214,10 +215,6 @@ def conditionals(
         for rows in np.array_split(alike, -(-len(alike) * k * k // _CHUNK_CELLS)):
             unknown = first[rows, :k]
             block = precision[unknown[:, :, None], unknown[:, None, :]]
-            # K_uu = L Lᵀ, so that L⁻ᵀ is a root of its inverse, the covariance.
-            inverse = np.linalg.inv(np.linalg.cholesky(block))
-            root = inverse.transpose(0, 2, 1)
-            shift = root @ (
-                inverse @ np.take_along_axis(pull[rows], unknown, 1)[..., None]
-            )
-            yield rows, unknown, mean[unknown] - shift[..., 0], root
+            inside = np.linalg.inv(block)
+            part = np.take_along_axis(pull[rows], unknown, 1)[..., None]
+            yield rows, unknown, mean[unknown] - (inside @ part)[..., 0], inside

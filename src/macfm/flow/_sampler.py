@@ -18,7 +18,7 @@ from macfm.flow.network import GuidedEnsemble
 
 _ROW_STEP = 64
 # Good enough for guesses that a network is only shown, never scored on.
-_QUICK = SolverConfig(solver="euler", n_steps=10, grid="uniform", grid_beta=1.0)
+_QUICK = SolverConfig(solver="euler", n_steps=6, grid="uniform", grid_beta=1.0)
 
 
 @dataclass(frozen=True)
