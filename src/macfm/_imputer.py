@@ -54,7 +54,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     preset : {"default", "fast", "best", "paper"}, default="default"
         Where every parameter left at None takes its value. ``"fast"`` trains one small
         network, ``"best"`` five large ones; ``"paper"`` is the published method: a
-        plain MLP that does not see the masks, stopped on the training objective, the
+        plain MLP that does not see the mask, stopped on the training objective, the
         mean of 50 Heun trajectories of 10 steps.
     method : {"mean", "sample"}, default=None
         How `transform` fills a cell. ``"mean"``: the conditional mean from one
@@ -115,8 +115,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         Append a column that says where a value was missing, for each column that had
         holes in `fit`.
     n_networks : int, default=None
-        Networks trained, each with its own start and held-out rows; their velocities
-        are averaged.
+        Networks trained, each from its own start; their velocities are averaged.
     backbone : {"mlp", "transformer"}, default=None
         The velocity network: an MLP over the row or attention between columns.
     d_model, n_blocks : int, default=None
@@ -162,7 +161,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     max_steps : int, default=None
         Most training steps.
     max_seconds : float, default=None
-        Most seconds of training; results then depend on the machine's speed.
+        Most seconds of training; results then depend on the machine's speed. With too
+        few to learn from, the guide fills alone and a warning says so.
     learning_rate, weight_decay : float, default=None
         Settings of AdamW.
     warmup_steps : int, default=None
@@ -181,7 +181,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     evaluate_every : int, default=None
         Steps between evaluations.
     validation_share : float, default=None
-        Share of rows held out with ``stopping="validation"``.
+        Share of rows held out, the same for all networks: to stop by with
+        ``stopping="validation"``, and to tell how far networks count beside a guide.
     solver : {"euler", "heun"}, default=None
         Solver of the trajectories.
     n_steps : int, default=None

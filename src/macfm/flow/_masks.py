@@ -64,6 +64,7 @@ def sample_masks(
     low, high = hide_rate
     rate = low + (high - low) * torch.rand(n, 1, generator=generator, device=device)
     hidden = torch.rand(n, n_groups, generator=generator, device=device) < rate
+    # NOTE[DIFF]: the paper hides cells by lot alone, and transports no others.
     if rules is not None:
         hidden = rules.apply(hidden, generator=generator)
     m_tgt = hidden[:, group] & observed
