@@ -2,8 +2,8 @@
 
     python scripts/make_model_fixture.py tests/data
 
-writes ``model-v1.macfm``, two tiny networks on columns of every kind, and
-``model-v1.json``: a table with holes as text and what the model fills in. A file that
+writes ``model-v2.macfm``, two tiny networks on columns of every kind, and
+``model-v2.json``: a table with holes as text and what the model fills in. A file that
 is there is left alone: run this once for each new format, then never again. The test
 that reads the files is in tests/test_model_file.py.
 """

@@ -455,6 +455,16 @@ def test_models_of_the_old_network_say_that_they_should_be_fitted_again():
 
 
 @pytest.mark.filterwarnings("ignore:.*fit it again:UserWarning")
+def test_models_of_the_old_network_can_be_saved_again(tmp_path):
+    old = MACFMImputer.load(DATA / "model-v1.macfm")
+    old.save(tmp_path / "again.macfm")
+    again = MACFMImputer.load(tmp_path / "again.macfm")
+    told = json.loads((DATA / "model-v1.json").read_text(encoding="utf-8"))
+    given = frame_from_text(told["given"])
+    pd.testing.assert_frame_equal(again.transform(given), old.transform(given))
+
+
+@pytest.mark.filterwarnings("ignore:.*fit it again:UserWarning")
 @pytest.mark.parametrize("format_version", [1, 2])
 def test_files_of_every_format_are_read(format_version):
     path = DATA / f"model-v{format_version}.macfm"

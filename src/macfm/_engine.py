@@ -189,12 +189,13 @@ def train_networks(
             interrupted = result.interrupted
             # A learning rate that was still rising when the time was up taught nothing.
             limited = settings.train.max_seconds is not None
-            starved = limited and result.n_steps < settings.train.warmup_steps
+            too_short = limited and result.n_steps < settings.train.warmup_steps
+            starved |= too_short
             # One that was stopped half-way counts only if there is no finished one.
             if not interrupted or (result.history and not members):
                 members.append(network)
                 if rows.guide is not None:
-                    judge = None if starved else rows.validation
+                    judge = None if too_short else rows.validation
                     trust.append(
                         _trust(velocity, rows, judge, columns.to(device), path)
                     )

@@ -102,9 +102,12 @@ def _contents(imputer: Any) -> ModelContents:
     several = isinstance(network, Ensemble | GuidedEnsemble)
     members = network.members if several else [network]
     in_force = imputer.settings_
+    settings = imputer._trained_with | {"preset": imputer._path["preset"]}
+    if network is not None and _is_old(network):
+        del settings["guide"]  # a network of format 1 is saved as such
     return ModelContents(
         parameters=parameters,
-        settings=imputer._trained_with | {"preset": imputer._path["preset"]},
+        settings=settings,
         read_out={name: in_force[name] for name in READ_OUT},
         encoder=imputer.encoder_,
         networks=[_weights(member) for member in members if member is not None],
@@ -125,6 +128,11 @@ def _contents(imputer: Any) -> ModelContents:
             "scikit-learn": sklearn.__version__,
         },
     )
+
+
+def _is_old(network: nn.Module) -> bool:
+    """Whether a network is one of format 1, which was shown two masks."""
+    return any(getattr(part, "n_masks", 0) == 2 for part in network.modules())
 
 
 def _guide_arrays(network: nn.Module | None) -> dict[str, np.ndarray]:

@@ -119,6 +119,8 @@ def _reveals(contents: ModelContents) -> list[str]:
         ],
     }
     sentences = [f"It holds names and types of {_columns(len(columns))}."]
+    if contents.guide:
+        sentences.append("It holds how strongly each two columns hang together.")
     sentences += [
         f"Of {_columns(sum(concerned))} {what}."
         for what, concerned in of_each.items()
