@@ -22,7 +22,8 @@ ALLOWED = {
     "_warn": (set(), set()),
     "_replace": (set(), set()),
     "_progress": ({"flow"}, {"rich"}),
-    "_engine": ({"flow", "_settings", "_progress"}, {"numpy", "torch"}),
+    "_threads": (set(), set()),
+    "_engine": ({"flow", "_settings", "_progress", "_threads"}, {"numpy", "torch"}),
     "_model_file": ({"table", "_replace"}, {"numpy", "safetensors"}),
     "_saved": (
         {"macfm", "table", "flow", "_settings", "_engine", "_model_file", "_warn"},

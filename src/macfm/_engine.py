@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from macfm._progress import training_progress
 from macfm._settings import Settings
+from macfm._threads import worthwhile_threads
 from macfm.flow import (
     N_KNOTS,
     Ensemble,
@@ -82,13 +83,13 @@ def reproducible(seed: int, device: torch.device) -> Iterator[None]:
 
     Elementwise functions on the CPU cut their work by the number of threads, and the
     last bits of a cut that is no multiple of the vector length differ. Powers of two
-    always give whole vectors, so others are rounded down to one.
+    always give whole vectors, so as many threads are used, and no more than pay.
     """
     n_threads = torch.get_num_threads()
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
-        torch.set_num_threads(1 << (n_threads.bit_length() - 1))
+        torch.set_num_threads(worthwhile_threads(n_threads))
         try:
             yield
         finally:
