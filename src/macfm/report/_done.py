@@ -87,6 +87,12 @@ def center_words(settings: dict[str, Any]) -> str:
     return f"{center} of {settings['n_trials']} sampled trajectories"
 
 
+def guided(facts: Facts) -> str:
+    """Say what the networks stand around, if they do."""
+    has_guide = hasattr(facts.imputer.network_, "guide")
+    return " around a normal distribution fitted by EM" if has_guide else ""
+
+
 def _settings(facts: Facts) -> list[tuple[str, str]]:
     """The main settings, in words."""
     used = facts.imputer.settings_
@@ -105,7 +111,7 @@ def _settings(facts: Facts) -> list[tuple[str, str]]:
         (
             "Model",
             f"{networks} ({body}, {used['n_blocks']} blocks of width "
-            f"{used['d_model']}, {used['schedule']} schedule)",
+            f"{used['d_model']}, {used['schedule']} schedule){guided(facts)}",
         ),
         (
             "Training",

@@ -7,7 +7,7 @@ import pandas as pd
 from macfm import __version__
 from macfm.bench.compare import Comparison
 from macfm.profile import percent
-from macfm.report._done import center_words
+from macfm.report._done import center_words, guided
 from macfm.report._facts import Facts
 from macfm.report._words import count, listed, p_words
 from macfm.table import is_mask
@@ -97,7 +97,7 @@ def _method(facts: Facts) -> str:
     said = (
         f"Missing values were imputed with macfm {__version__} (mask-aware conditional "
         f"flow matching; Liu, Wang and Fang, 2025; preset “{facts.imputer.preset}”, "
-        f"{networks}, {facts.imputer.n_steps_:,} training steps, "
+        f"{networks}{guided(facts)}, {facts.imputer.n_steps_:,} training steps, "
         f"{_seed(facts)}). All {len(modelled)} variables of the model ({kinds}) served "
         f"as predictors of each other."
     )
