@@ -61,7 +61,7 @@ gallery: .venv/.dev ## run the examples and keep their pictures for the document
 	$(BIN)/python scripts/build_gallery.py
 
 test: lint ## what CI runs: lint, the quick tests, the gallery's examples
-	$(BIN)/python -m pytest -q
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
 	$(MAKE) test-examples
 
 test-examples: .venv/.dev ## the examples of the gallery, two at a time

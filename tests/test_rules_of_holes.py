@@ -84,7 +84,8 @@ def check_shares(make, **parameters):
     table["y"] = table["y"].mask(hidden)
     imputer = MACFMImputer(random_state=0, verbose=False, **parameters).fit(table)
     told = imputer.category_probabilities(table)["y"]
-    drawn = pd.concat([draw["y"][hidden] for draw in imputer.sample(table, 10)])
+    draws = [draw["y"][hidden] for draw in imputer.sample(table, 10)]
+    drawn = pd.concat(draws)
     filled = {"mean": imputer.transform(table)["y"][hidden]}
     imputer.set_params(method="sample", n_trials=20)
     filled["sample"] = imputer.transform(table)["y"][hidden]
@@ -94,6 +95,9 @@ def check_shares(make, **parameters):
         allowed = 3 * np.sqrt(share * (1 - share) * (1 / hidden.sum() + 1 / N))
         assert abs(told[level].mean() - share) < allowed, level
         assert abs((drawn == level).mean() - share) < allowed, level
+    # The category that is filled in is the one that is drawn most often.
+    often = pd.concat(draws, axis=1).mode(axis=1)[0][told.max(axis=1) > 0.85]
+    assert (often == filled["mean"][often.index]).mean() > 0.98 or often.empty
     # Every read-out fills with the category that is likely, and where the model is
     # sure it is right that often.
     sure = told.max(axis=1) > 0.9
