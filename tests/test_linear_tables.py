@@ -162,3 +162,15 @@ def test_a_column_that_nobody_can_tell_is_named():
         MACFMImputer(random_state=0, verbose=False, max_steps=60).fit(
             complete.mask(hidden)
         )
+
+
+def test_a_column_without_holes_is_not_named():
+    complete, hidden = linear_table(600, 3, seed=2)
+    complete["dice"] = np.random.default_rng(0).normal(size=600)
+    hidden = np.column_stack([hidden, np.zeros(600, dtype=bool)])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        MACFMImputer(random_state=0, verbose=False, max_steps=60).fit(
+            complete.mask(hidden)
+        )
+    assert not any("dice" in str(one.message) for one in caught)
