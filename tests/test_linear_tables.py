@@ -1,10 +1,13 @@
 """On linear tables the draws carry the truth, inside and outside what was observed."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from macfm import MACFMImputer
+from macfm import MACFMImputer, _engine
+from macfm.flow import TrainingRows
 
 
 def linear_table(n, d, seed):
@@ -90,6 +93,67 @@ def test_too_short_a_budget_gives_the_guide_and_says_so():
     assert np.sqrt(np.mean(miss**2)) < 0.8 * np.sqrt(np.mean(by_mean**2))
 
 
+def test_few_steps_are_no_lack_of_time():
+    complete, hidden = linear_table(300, 4, seed=1)
+    imputer = MACFMImputer(
+        random_state=0, verbose=False, max_seconds=600, max_steps=20, evaluate_every=10
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        imputer.fit(complete.mask(hidden))
+    assert not any("max_seconds" in str(one.message) for one in caught)
+
+
+def test_a_network_without_time_does_not_halve_the_trust_in_another(monkeypatch):
+    complete, hidden = linear_table(300, 4, seed=1)
+    within = _engine._within_budget
+
+    def second_comes_late(settings, *, spent, k):
+        return within(settings, spent=spent if k == 0 else 1e6, k=k)
+
+    monkeypatch.setattr(_engine, "_within_budget", second_comes_late)
+    imputer = MACFMImputer(
+        random_state=0,
+        verbose=False,
+        n_networks=2,
+        max_seconds=600,
+        max_steps=120,
+        d_model=32,
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        imputer.fit(complete.mask(hidden))
+    assert not any("max_seconds" in str(one.message) for one in caught)
+    assert len(imputer.network_.members) == 1
+
+
+def test_an_interrupt_between_networks_keeps_the_first(monkeypatch):
+    complete, hidden = linear_table(300, 4, seed=1)
+    imputer = MACFMImputer(
+        random_state=0, verbose=False, n_networks=2, max_steps=1, d_model=32
+    )
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TrainingRows, "guess_again", interrupt)
+    with pytest.warns(UserWarning, match="training was interrupted"):
+        imputer.fit(complete.mask(hidden))
+    assert len(imputer.network_.members) == 1
+
+
+def test_one_network_does_not_guess_for_a_second(monkeypatch):
+    complete, hidden = linear_table(300, 4, seed=1)
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("nobody reads these guesses")
+
+    monkeypatch.setattr(TrainingRows, "guess_again", refuse)
+    MACFMImputer(random_state=0, verbose=False, max_steps=1, d_model=32).fit(
+        complete.mask(hidden)
+    )
+
+
 def test_a_column_that_nobody_can_tell_is_named():
     complete, hidden = linear_table(600, 3, seed=2)
     complete["dice"] = np.random.default_rng(0).normal(size=600)
@@ -98,3 +162,15 @@ def test_a_column_that_nobody_can_tell_is_named():
         MACFMImputer(random_state=0, verbose=False, max_steps=60).fit(
             complete.mask(hidden)
         )
+
+
+def test_a_column_without_holes_is_not_named():
+    complete, hidden = linear_table(600, 3, seed=2)
+    complete["dice"] = np.random.default_rng(0).normal(size=600)
+    hidden = np.column_stack([hidden, np.zeros(600, dtype=bool)])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        MACFMImputer(random_state=0, verbose=False, max_steps=60).fit(
+            complete.mask(hidden)
+        )
+    assert not any("dice" in str(one.message) for one in caught)

@@ -26,6 +26,7 @@ from macfm.flow import (
     RowConfig,
     TrainConfig,
     TrainingRows,
+    TrainResult,
     Validation,
     aggregate,
     as_records,
@@ -166,6 +167,7 @@ def train_networks(
             velocity = network
             if hints:
                 velocity = GuidedEnsemble.alone(rows.guide, network, **path)
+            config = _within_budget(settings, spent=time.perf_counter() - began, k=k)
             result = train(
                 velocity,
                 rows.x,
@@ -177,31 +179,33 @@ def train_networks(
                 group=columns.to(device),
                 is_num=torch.from_numpy(is_num).to(device),
                 time_law=settings.time_law,
-                config=_within_budget(settings, spent=time.perf_counter() - began, k=k),
+                config=config,
                 loss_config=settings.loss,
                 generator=generator,
                 on_evaluation=on_evaluation,
                 **path,
             )
-            if rows.has_guesses and k + 1 < settings.n_networks:
-                fills = guess_again(velocity)  # the next network starts with these
             n_steps += result.n_steps
             history += [{"network": k, **line} for line in as_records(result.history)]
             interrupted = result.interrupted
             # A learning rate that was still rising when the time was up taught nothing.
-            limited = settings.train.max_seconds is not None
-            too_short = limited and result.n_steps < settings.train.warmup_steps
-            starved |= too_short
+            is_starved = not interrupted and _ran_out_of_time(result, config)
             # One that was stopped half-way counts only if there is no finished one.
-            if not interrupted or (result.history and not members):
-                members.append(network)
-                if rows.guide is not None:
-                    judge = None if too_short else rows.validation
-                    trust.append(
-                        _trust(velocity, rows, judge, columns.to(device), path)
-                    )
-            if interrupted:
+            if (interrupted or is_starved) and (members or not result.history):
                 break
+            starved = is_starved
+            members.append(network)
+            if rows.guide is not None:
+                judge = None if starved else rows.validation
+                trust.append(_trust(velocity, rows, judge, columns.to(device), path))
+            if interrupted or starved:
+                break
+            if rows.has_guesses and k + 1 < settings.n_networks:
+                try:
+                    fills = guess_again(velocity)  # the next network starts with these
+                except KeyboardInterrupt:
+                    interrupted = True
+                    break
         if not members:
             raise KeyboardInterrupt  # nothing was learned that could be kept
         network = members[0] if len(members) == 1 else Ensemble(members)
@@ -252,6 +256,14 @@ def _within_budget(settings: Settings, *, spent: float, k: int) -> TrainConfig:
         return settings.train
     left = max((budget - spent) / (settings.n_networks - k), _LEAST_SECONDS)
     return replace(settings.train, max_seconds=left)
+
+
+def _ran_out_of_time(result: TrainResult, config: TrainConfig) -> bool:
+    """Whether the time was up while the learning rate was still rising."""
+    if config.max_seconds is None or not result.history:
+        return False
+    spent = result.history[-1].seconds
+    return result.n_steps < config.warmup_steps and spent >= config.max_seconds
 
 
 def _trust(

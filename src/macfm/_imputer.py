@@ -766,8 +766,12 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
                 f"{trained.n_steps} training steps, too few to learn from; cells are "
                 f"filled {'by the linear guide alone' if guided else 'almost blindly'}"
             )
-        if len(trained.unknowable):
-            names = [self.schema_.modelled[k].name for k in trained.unknowable]
+        holed = dict(
+            zip(self.schema_.names, self.imputed_mask_.any(axis=0), strict=True)
+        )
+        names = [self.schema_.modelled[k].name for k in trained.unknowable]
+        names = [name for name in names if holed[name]]
+        if names:
             warn_user(
                 f"on held-out rows {_columns(names)} "
                 f"{'is' if len(names) == 1 else 'are'} filled no better than by the "

@@ -161,6 +161,18 @@ def test_fit_finds_the_moments_behind_holes(moments):
     np.testing.assert_allclose(found[1], covariance, atol=0.2)
 
 
+def test_fit_learns_from_the_few_rows_that_hold_a_column():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(5000, 2))
+    x[:, 1] = 0.9 * x[:, 0] + 0.44 * x[:, 1]
+    observed = np.ones(x.shape, dtype=bool)
+    observed[:, 1] = rng.random(len(x)) > 0.99
+    rows = observed[:, 1]
+    slope = np.polyfit(x[rows, 0], x[rows, 1], 1)[0]
+    _, covariance = fit_gaussian(x, observed, ridge=1e-6, max_iter=50, tol=1e-4)
+    assert covariance[0, 1] / covariance[0, 0] == pytest.approx(slope, abs=0.01)
+
+
 def test_draws_keep_the_observed_and_have_the_conditional_spread(moments):
     mean, covariance = moments
     shown = np.array([True, False, True, False, False])

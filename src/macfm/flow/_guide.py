@@ -17,6 +17,9 @@ MAX_COORDINATES = 320
 _N_CHUNKS = {"cpu": 8}
 _CHUNK_CELLS = 2**24
 
+Moments = tuple[np.ndarray, np.ndarray]
+"""Mean ``(d,)`` and covariance ``(d, d)``."""
+
 
 @dataclass(frozen=True)
 class Guess:
@@ -128,8 +131,8 @@ def fit_gaussian(
     ridge: float,
     max_iter: int,
     tol: float,
-    start: tuple[np.ndarray, np.ndarray] | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+    start: Moments | None = None,
+) -> Moments:
     """Fit a normal distribution to rows with holes by expectation-maximisation.
 
     Parameters
@@ -139,7 +142,7 @@ def fit_gaussian(
     ridge : float
         Added to the variances in each round.
     max_iter, tol
-        Most rounds, and the change of the covariance at which to stop.
+        Most rounds, and the change of the moments at which to stop.
     start : tuple of ndarray or None
         Mean and covariance to begin with; None begins with independent columns.
 
@@ -147,32 +150,77 @@ def fit_gaussian(
     -------
     mean : ndarray, shape (d,)
     covariance : ndarray, shape (d, d)
+
+    Notes
+    -----
+    A round closes a gap by the share of rows that hold a column, one in a hundred in a
+    column with 99 % holes. So two rounds are taken and extrapolated, as in squared
+    extrapolation (SQUAREM, Varadhan and Roland 2008).
     """
     values = np.where(observed, x, 0.0).astype(float)
-    n, d = values.shape
     counts = np.maximum(observed.sum(axis=0), 1)
-    mean = values.sum(axis=0) / counts
-    centered = np.where(observed, values - mean, 0.0)
-    covariance = np.diag((centered**2).sum(axis=0) / counts + ridge)
-    if start is not None:
-        mean, covariance = start
-    for _ in range(max_iter):
-        filled = values.copy()
-        spread = np.zeros(d * d)
-        for rows, unknown, center, inside in conditionals(
-            values, observed, mean=mean, covariance=covariance
-        ):
-            filled[rows[:, None], unknown] = center
-            pairs = unknown[:, :, None] * d + unknown[:, None, :]
-            spread += np.bincount(pairs.ravel(), inside.ravel(), minlength=d * d)
-        before = covariance
-        mean = filled.mean(axis=0)
-        centered = filled - mean
-        covariance = (centered.T @ centered + spread.reshape(d, d)) / n
-        covariance[np.diag_indices(d)] += ridge
-        if np.abs(covariance - before).max() < tol:
-            break
+    moments = start
+    if moments is None:
+        mean = values.sum(axis=0) / counts
+        centered = np.where(observed, values - mean, 0.0)
+        share = counts / len(values)
+        variance = (centered**2).sum(axis=0) / counts + ridge / share
+        moments = mean, np.diag(variance)
+    for k in range(0, max(max_iter, 1), 2):
+        first = _em_round(values, observed, moments, ridge=ridge)
+        change = max(np.abs(a - b).max() for a, b in zip(first, moments, strict=True))
+        if change < tol or k + 1 >= max_iter:
+            return first
+        second = _em_round(values, observed, first, ridge=ridge)
+        before, moments = moments, second
+        if k + 2 < max_iter:
+            moments = _extrapolated(before, first, second, least=ridge / 2)
+    return moments
+
+
+def _em_round(
+    values: np.ndarray, observed: np.ndarray, moments: Moments, *, ridge: float
+) -> Moments:
+    """Fill the holes under a normal law, and fit one to what that gives."""
+    n, d = values.shape
+    mean, covariance = moments
+    filled = values.copy()
+    spread = np.zeros(d * d)
+    for rows, unknown, center, inside in conditionals(
+        values, observed, mean=mean, covariance=covariance
+    ):
+        filled[rows[:, None], unknown] = center
+        pairs = unknown[:, :, None] * d + unknown[:, None, :]
+        spread += np.bincount(pairs.ravel(), inside.ravel(), minlength=d * d)
+    mean = filled.mean(axis=0)
+    centered = filled - mean
+    covariance = (centered.T @ centered + spread.reshape(d, d)) / n
+    covariance[np.diag_indices(d)] += ridge
     return mean, covariance
+
+
+def _extrapolated(
+    before: Moments, first: Moments, second: Moments, *, least: float
+) -> Moments:
+    """Go on where two rounds lead to, θ + 2 a r + a² v, a = |r| / |v| at least 1.
+
+    θ are the moments before, r the first change and v the second less the first. What
+    is no covariance with eigenvalues of at least `least` is taken half as far.
+    """
+    r = [one - zero for zero, one in zip(before, first, strict=True)]
+    v = [two - one - by for one, two, by in zip(first, second, r, strict=True)]
+    length = np.sqrt(sum((part**2).sum() for part in r))
+    bend = np.sqrt(sum((part**2).sum() for part in v))
+    a = length / bend if bend > 0 else 1.0
+    while a > 1.01:
+        mean, covariance = (
+            zero + 2 * a * by + a**2 * turn
+            for zero, by, turn in zip(before, r, v, strict=True)
+        )
+        if np.linalg.eigvalsh(covariance)[0] >= least:
+            return mean, covariance
+        a = (a + 1) / 2
+    return second
 
 
 def draw_gaussian(

@@ -34,7 +34,7 @@ _FEW_COORDINATES = 40
 _MAX_WIDE_ROWS = 500
 _HIDE_RATE = 0.2
 _MAX_ITER, _TRIAL_ITER = 50, 15
-_TOL = 1e-3
+_TOL = 1e-4
 # A covariance is as good from so many rows, and EM much faster.
 _MAX_FIT_ROWS = 10_000
 _MAX_TRIAL_ROWS = 1_500

@@ -80,7 +80,7 @@ def find_rules(
         expected = here * n_holes[k]
         clear = expected - there * n_holes[k] > 3 * np.sqrt(expected)
         fewer = mixed & clear & (ratio < 0.5)
-        codes = _codes(x[with_k][:, group == k])
+        codes = _codes(x[np.ix_(with_k, group == k)])
         follows = mixed & (_explained(recorded[with_k], codes) >= _EXPLAINED)
         fewer[k] = follows[k] = False
         gone[k] = np.where(fewer, 1 - ratio, 0.0)
@@ -104,13 +104,14 @@ def _codes(x: np.ndarray) -> np.ndarray:
 def _explained(recorded: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Share of the variance of each flag that the codes explain, (n_columns,)."""
     counts = np.bincount(codes)
-    flags = recorded.astype(float)
-    sums = np.zeros((len(counts), flags.shape[1]))
-    np.add.at(sums, codes, flags)
-    mean = flags.mean(axis=0)
+    order = np.argsort(codes, kind="stable")
+    first = np.r_[0, np.cumsum(counts)[:-1]]
+    sums = np.add.reduceat(recorded[order], first, axis=0, dtype=np.int64)
+    sums[counts == 0] = 0  # where reduceat gives the next row
+    mean = sums.sum(axis=0) / len(recorded)
     means = sums / np.maximum(counts, 1)[:, None]
-    between = (counts[:, None] * (means - mean) ** 2).sum(axis=0) / len(flags)
+    between = (counts[:, None] * (means - mean) ** 2).sum(axis=0) / len(recorded)
     total = mean * (1 - mean)
     share = np.divide(between, total, out=np.zeros_like(between), where=total > 0)
     # Less what codes without any meaning would explain.
-    return share - (len(counts) - 1) / len(flags)
+    return share - (len(counts) - 1) / len(recorded)
