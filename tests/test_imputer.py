@@ -759,6 +759,7 @@ def test_progress_on_a_terminal_tells_loss_and_validation(monkeypatch, capsys):
     assert re.search(r"network 1 of 1.*loss .*validation", shown.err)
 
 
+@pytest.mark.filterwarnings("ignore:max_seconds=0.2 left time:UserWarning")
 def test_time_budget_reaches_training():
     model = imputer(max_seconds=0.2, max_steps=10**6, evaluate_every=10**5).fit(array())
     assert model.n_steps_ < 10**5

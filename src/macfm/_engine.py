@@ -357,11 +357,10 @@ class Filler:
         self, x: np.ndarray, observed: np.ndarray, *, batch_size: int
     ) -> Iterator[tuple[nn.Module, Iterator[RowBatch]]]:
         """Put the network on the device and the rows into batches."""
-        network = copy.deepcopy(self.network).to(self.device).eval()
-        keys = row_keys(x, observed)
-        tensors = (
-            torch.from_numpy(part).to(self.device) for part in (x, observed, keys)
-        )
-        batches = row_batches(*tensors, batch_size=batch_size)
         with reproducible(self.seed, self.device), torch.no_grad():
-            yield network, batches
+            network = copy.deepcopy(self.network).to(self.device).eval()
+            keys = row_keys(x, observed)
+            tensors = (
+                torch.from_numpy(part).to(self.device) for part in (x, observed, keys)
+            )
+            yield network, row_batches(*tensors, batch_size=batch_size)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 # Beyond this many coordinates one factorisation a row costs more than it tells.
-MAX_COORDINATES = 320
+MAX_COORDINATES = 160
 # Rows with similarly many unknown coordinates are factorised together on a CPU; a GPU
 # is faster with all of them at once.
 _N_CHUNKS = {"cpu": 8}
