@@ -127,8 +127,8 @@ class Run:
         table = self.setup.frame.mask(hidden)
         began = time.perf_counter()
         filled = number_text(imputer.fit_transform(table), self.setup.schema)
+        self._note_limit(imputer, time.perf_counter() - began)
         self._score("macfm", fold, filled, hidden, began)
-        self._note_limit(imputer)
         rows = np.flatnonzero(hidden.any(axis=1))
         if len(rows) > MOST_DRAWN_ROWS:
             rng = np.random.default_rng([self.seed, fold])
@@ -137,12 +137,10 @@ class Run:
         draws = [number_text(draw, self.setup.schema) for draw in draws]
         self._calibrate(filled.iloc[rows], draws, rows, hidden.iloc[rows])
 
-    def _note_limit(self, imputer: Any) -> None:
-        """Keep that training ended because its time was up."""
-        most, history = imputer.max_seconds, getattr(imputer, "history_", None)
-        if most is None or history is None or "seconds" not in history:
-            return
-        if history.groupby("network")["seconds"].max().sum() >= 0.95 * most:
+    def _note_limit(self, imputer: Any, seconds: float) -> None:
+        """Keep that training ended because its time, the guide's too, was up."""
+        most = imputer.max_seconds
+        if most is not None and seconds >= 0.95 * most:
             self.cut_short.append(most)
 
     def _score(
