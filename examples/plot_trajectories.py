@@ -46,7 +46,7 @@ def carry(imputer: MACFMImputer, x: np.ndarray, eps: np.ndarray) -> np.ndarray:
     path = [start]
 
     def velocity(x_t: torch.Tensor, t: float) -> torch.Tensor:
-        return imputer.network_(x_t, torch.full((len(x_t), 1), t), m_keep, ~m_keep)
+        return imputer.network_(x_t, torch.full((len(x_t), 1), t), m_keep)
 
     def project(x_t: torch.Tensor) -> torch.Tensor:
         path.append(torch.where(m_keep, start, x_t))
