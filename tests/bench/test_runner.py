@@ -297,7 +297,7 @@ def test_stopping_starts_nothing_for_the_cells_that_share_a_fit(plan, tmp_path):
     work = plan(spec, n_jobs=2).run()
     assert next(work)["label"] in ("mean", "reader")
     deadline = time.monotonic() + 60
-    while not log.exists() and time.monotonic() < deadline:
+    while not (log.exists() and log.read_text()) and time.monotonic() < deadline:
         time.sleep(0.05)
     work.close()
     time.sleep(3)
