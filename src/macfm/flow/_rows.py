@@ -22,10 +22,12 @@ from macfm.flow._schedule import Schedule
 from macfm.flow._validation import Validation, hold_out, make_validation, readout_time
 
 # A ridge counts like so many rows of independent columns. The least one is taken whose
-# error on hidden cells of left-out rows is within a standard error of the best: a
-# larger one would bend the slopes between columns. In few rows that error is so large
-# that anything would pass, so it counts in proportion.
+# squared error on hidden cells of left-out rows is within a standard error of the best,
+# or within this share of it: a larger one would bend the slopes between columns. In few
+# rows the standard error is so large that anything would pass, so it counts in
+# proportion.
 _ROWS_FOR_SLACK = 200
+_SLACK = 0.04
 _PSEUDO_ROWS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 _LEAST_RIDGE = 1e-4
 _N_FOLDS = 4
@@ -240,9 +242,11 @@ def _choose_ridge(
                 miss = x[there][some[:, None], unknown] - center
                 scored = np.where(hidden[some[:, None], unknown], miss, 0.0)
                 errors[place, np.flatnonzero(left_out)[some]] = (scored**2).sum(axis=1)
-    gap = errors - errors[errors.sum(axis=1).argmin()]
-    slack = min(len(rows) / _ROWS_FOR_SLACK, 1.0)
-    good = gap.mean(axis=1) <= slack * gap.std(axis=1) / np.sqrt(len(rows))
+    best = errors[errors.sum(axis=1).argmin()]
+    gap = errors - best
+    share = min(len(rows) / _ROWS_FOR_SLACK, 1.0)
+    slack = share * gap.std(axis=1) / np.sqrt(len(rows))
+    good = gap.mean(axis=1) <= np.maximum(slack, _SLACK * best.mean())
     return float(ridges[good].min())
 
 
