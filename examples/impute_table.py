@@ -18,6 +18,7 @@ from pathlib import Path
 import pandas as pd
 
 from macfm import MACFMImputer
+from macfm.report import make_report
 
 OUTPUT = Path("output")
 NAMES = {
@@ -106,7 +107,8 @@ def main() -> None:
     print(summary)
     print(f"\n{OUTPUT / 'completed.csv'} written after {seconds:.0f} s")
     print("comparing with other methods on hidden cells, for the report ...")
-    report = imputer.report(
+    report = make_report(
+        imputer,
         passengers,
         completed=completed,
         draws=draws,

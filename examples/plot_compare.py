@@ -17,8 +17,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer, load_wine
 
-from macfm.bench import mechanisms
-from macfm.bench.methods import Method, make_method
+from macfm.judge import mechanisms
+from macfm.judge.methods import Method, make_method
 from macfm.plot import THEMES
 
 THEME = THEMES["light"]

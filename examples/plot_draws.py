@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer
 
 from macfm import MACFMImputer
-from macfm.bench import mechanisms
+from macfm.judge import mechanisms
 from macfm.plot import THEMES
 
 THEME = THEMES["light"]

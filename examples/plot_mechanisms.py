@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from macfm import MACFMImputer
-from macfm.bench import mechanisms
+from macfm.judge import mechanisms
 from macfm.plot import THEMES
 
 THEME = THEMES["light"]

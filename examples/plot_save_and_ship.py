@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_wine
 
 from macfm import MACFMImputer, describe_model
-from macfm.bench import mechanisms
+from macfm.judge import mechanisms
 from macfm.plot import THEMES
 
 THEME = THEMES["light"]

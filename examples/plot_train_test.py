@@ -23,7 +23,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from macfm import MACFMImputer
-from macfm.bench import mechanisms
+from macfm.judge import mechanisms
 from macfm.plot import THEMES
 
 THEME = THEMES["light"]

@@ -26,9 +26,9 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from macfm import MACFMImputer, __version__
-from macfm.bench.mechanisms import mcar
-from macfm.bench.methods import METHODS, make_method
-from macfm.bench.metrics import coverage
+from macfm.judge.mechanisms import mcar
+from macfm.judge.methods import METHODS, make_method
+from macfm.judge.metrics import coverage
 
 SHARE = 0.1
 N_DRAWS = 20

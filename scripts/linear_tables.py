@@ -24,7 +24,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from macfm import MACFMImputer, __version__
-from macfm.bench.methods import make_method
+from macfm.judge.methods import make_method
 
 N_DRAWS = 20
 METHODS = ("macfm", "mice")

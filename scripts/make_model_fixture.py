@@ -5,7 +5,7 @@
 writes ``model-v2.macfm``, two tiny networks on columns of every kind, and
 ``model-v2.json``: a table with holes as text and what the model fills in. A file that
 is there is left alone: run this once for each new format, then never again. The test
-that reads the files is in tests/test_model_file.py.
+that reads the files is in tests/imputer/test_model_file.py.
 """
 
 from __future__ import annotations

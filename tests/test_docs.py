@@ -77,10 +77,10 @@ def patients():
 def test_the_python_of_a_page_runs(page, patients, monkeypatch, tmp_path):
     import matplotlib.pyplot as plt
 
-    from macfm import _settings
+    from macfm.imputer import _parameters
 
-    for preset, values in _settings.PRESETS.items():
-        monkeypatch.setitem(_settings.PRESETS, preset, values | QUICK)
+    for preset, values in _parameters.PRESETS.items():
+        monkeypatch.setitem(_parameters.PRESETS, preset, values | QUICK)
     monkeypatch.setattr(plt, "show", lambda: None)
     monkeypatch.chdir(tmp_path)
     patients.to_csv("patients.csv", index=False)

@@ -16,47 +16,41 @@ SRC = Path(__file__).parents[1] / "src" / "macfm"
 # by their public names, and which packages beside the standard library.
 # "macfm" is the row of __init__.py.
 ALLOWED = {
-    "table": ({"_warn"}, {"numpy", "pandas", "sklearn", "polars", "pyarrow"}),
-    "flow": (set(), {"numpy", "scipy", "torch"}),
-    "_settings": ({"flow"}, {"numpy"}),
+    "_errors": (set(), set()),
+    "_version": (set(), set()),
     "_warn": (set(), set()),
     "_replace": (set(), set()),
-    "_progress": ({"flow"}, {"rich"}),
-    "_threads": (set(), set()),
-    "_engine": ({"flow", "_settings", "_progress", "_threads"}, {"numpy", "torch"}),
-    "_model_file": ({"table", "_replace"}, {"numpy", "safetensors"}),
-    "_saved": (
-        {"macfm", "table", "flow", "_settings", "_engine", "_model_file", "_warn"},
-        {"numpy", "pandas", "sklearn", "torch"},
+    "table": ({"_warn"}, {"numpy", "pandas", "polars", "pyarrow"}),
+    "flow": (set(), {"numpy", "scipy", "torch"}),
+    "imputer": (
+        {"table", "flow", "_version", "_warn", "_replace"},
+        {"numpy", "pandas", "sklearn", "torch", "rich", "safetensors"},
     ),
-    # The one arrow that points back: `imputer.report` makes the page when it is called.
-    "_imputer": (
-        {"table", "flow", "_settings", "_warn", "_engine", "_saved", "report"},
-        {"numpy", "pandas", "sklearn", "torch"},
-    ),
-    "macfm": (
-        {"_imputer", "_model_file", "table", "flow", "plot", "profile"},
-        set(),
-    ),
-    "bench": (
-        {"macfm", "table", "files"},
-        {
-            *("numpy", "pandas", "scipy", "sklearn", "joblib", "torch", "rich"),
-            *("packaging", "threadpoolctl"),
-            *("matplotlib", "jinja2", "markupsafe", "pyarrow", "openpyxl", "xlrd"),
-            *("miceforest", "hyperimpute", "gcimpute"),
-        },
-    ),
-    "files": ({"_replace"}, {"numpy", "pandas", "pyarrow", "openpyxl", "zstandard"}),
+    "macfm": ({"imputer", "plot", "profile", "_version"}, set()),
+    "files": ({"_replace"}, {"numpy", "pandas"}),
     "profile": ({"table"}, {"numpy", "pandas", "scipy"}),
     "plot": ({"table", "profile"}, {"numpy", "pandas", "matplotlib"}),
+    "judge": (
+        {"imputer", "table"},
+        {
+            *("numpy", "pandas", "scipy", "sklearn", "joblib", "torch"),
+            *("threadpoolctl", "miceforest", "hyperimpute", "gcimpute"),
+        },
+    ),
+    "bench": (
+        {"judge", "files", "_version"},
+        {
+            *("numpy", "pandas", "scipy", "sklearn", "packaging", "rich"),
+            *("matplotlib", "jinja2", "markupsafe", "pyarrow"),
+        },
+    ),
     "report": (
-        {"macfm", "bench", "table", "profile", "plot", "_replace"},
-        {"numpy", "pandas", "sklearn", "matplotlib", "jinja2", "markupsafe"},
+        {"judge", "table", "profile", "plot", "_version", "_replace"},
+        {"numpy", "pandas", "matplotlib", "jinja2", "markupsafe"},
     ),
     "cli": (
-        {"macfm", "bench", "files", "profile", "plot", "report"},
-        {"click", "numpy", "pandas", "rich"},
+        {"macfm", "bench", "judge", "files", "profile", "report"},
+        {"click", "pandas", "rich"},
     ),
     "__main__": ({"cli"}, set()),
 }
@@ -141,6 +135,73 @@ def test_imports_follow_the_table(path):
     assert violations(path.read_text(encoding="utf-8"), module_name(path)) == []
 
 
+def targets(path: Path) -> Iterator[str]:
+    """Dotted names of the files inside macfm that a file imports, lazily or not."""
+    module = module_name(path)
+    for origin, name in imports(path.read_text("utf-8"), module, eager=False):
+        if origin.split(".")[0] != "macfm":
+            continue
+        for dotted in (f"{origin}.{name}", f"{origin}.__init__", origin):
+            if dotted in MODULES:
+                yield dotted
+                break
+
+
+MODULES = {module_name(path): path for path in FILES}
+GRAPH = {name: set(targets(path)) - {name} for name, path in MODULES.items()}
+
+
+def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Groups of names that reach each other."""
+
+    def reached(start: str) -> set[str]:
+        found, left = set(), [start]
+        while left:
+            for there in graph.get(left.pop(), set()) - found:
+                found.add(there)
+                left.append(there)
+        return found
+
+    reach = {name: reached(name) for name in graph}
+    groups = {
+        tuple(sorted(n for n in reach[name] if name in reach.get(n, ())))
+        for name in graph
+        if name in reach[name]
+    }
+    return sorted(map(list, groups))
+
+
+def test_no_folder_leads_back_to_itself():
+    rows = {row: set() for row in ALLOWED}
+    for name, there in GRAPH.items():
+        rows[row_of(name)] |= {row_of(other) for other in there} - {row_of(name)}
+    assert cycles(rows) == []
+
+
+@pytest.mark.xfail(reason="three groups are left to take apart")
+def test_no_file_leads_back_to_itself():
+    assert cycles(GRAPH) == []
+
+
+def test_a_planted_cycle_is_found():
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+
+
+@pytest.mark.parametrize("row", ALLOWED)
+def test_every_permission_is_used(row):
+    rows, packages = ALLOWED[row]
+    used = set()
+    for path in FILES:
+        module = module_name(path)
+        if row_of(module) != row:
+            continue
+        for origin, name in imports(path.read_text("utf-8"), module, eager=False):
+            inside = origin.split(".")[0] == "macfm"
+            used.add(row_of(f"{origin}.{name}") if inside else origin.split(".")[0])
+    assert sorted((rows | packages) - used) == []
+
+
 @pytest.mark.parametrize(
     ("module", "source"),
     [
@@ -156,13 +217,13 @@ def test_imports_follow_the_table(path):
         ("macfm.flow._path", "from sklearn.base import clone"),
         ("macfm.flow._path", "from macfm.table import TableEncoder"),
         ("macfm.flow._path", "from macfm import MACFMImputer"),
-        ("macfm.flow._path", "from .._imputer import MACFMImputer"),
-        ("macfm._engine", "from .flow._solver import heun"),
-        ("macfm._imputer", "from macfm.table import _encoder"),
-        ("macfm._imputer", "from macfm import __version__"),
-        ("macfm._imputer", "import macfm.bench"),
-        ("macfm.bench.runner", "from macfm._imputer import MACFMImputer"),
-        ("macfm.bench.runner", "from macfm import _imputer"),
+        ("macfm.flow._path", "from ..imputer import MACFMImputer"),
+        ("macfm.imputer._training", "from ..flow._solver import heun"),
+        ("macfm.imputer._estimator", "from macfm.table import _encoder"),
+        ("macfm.imputer._estimator", "from macfm import describe_model"),
+        ("macfm.imputer._estimator", "import macfm.bench"),
+        ("macfm.bench.runner", "from macfm.imputer._estimator import MACFMImputer"),
+        ("macfm.bench.runner", "from macfm import MACFMImputer"),
         ("macfm.bench.runner", "from macfm.flow import Masks"),
         ("macfm.bench.runner", "import macfm.cli"),
         ("macfm.bench.report", "import matplotlib.pyplot as plt"),
@@ -187,10 +248,13 @@ def test_a_planted_violation_is_caught(module, source):
         ("macfm.table.__init__", "from ._schema import Schema"),
         ("macfm.flow._path", "import math\nfrom torch import nn"),
         ("macfm.flow._path", "from macfm.flow._masks import Masks"),
-        ("macfm._imputer", "from ._engine import Filler\nfrom .table import Schema"),
-        ("macfm.bench.runner", "from macfm import MACFMImputer, __version__"),
+        (
+            "macfm.imputer._estimator",
+            "from ._saved import x\nfrom macfm.table import y",
+        ),
+        ("macfm.bench.runner", "from macfm.judge import compare, mechanisms"),
         ("macfm.cli", "from macfm.bench.runner import run"),
-        ("macfm.__init__", "from ._imputer import MACFMImputer"),
+        ("macfm.__init__", "from .imputer import MACFMImputer"),
     ],
 )
 def test_what_the_table_allows_passes(module, source):

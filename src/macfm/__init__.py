@@ -5,12 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from macfm._version import __version__
+
 if TYPE_CHECKING:
     from macfm import plot, profile
-    from macfm._imputer import MACFMImputer
-    from macfm._model_file import ModelFileError, describe_model
-
-__version__ = "0.1.0"
+    from macfm.imputer import MACFMImputer, ModelFileError, describe_model
 
 __all__ = [
     "MACFMImputer",
@@ -21,20 +20,18 @@ __all__ = [
     "profile",
 ]
 
+# Public names by the package they come from; torch comes with the imputer alone.
+_FROM = {
+    "MACFMImputer": "imputer",
+    "ModelFileError": "imputer",
+    "describe_model": "imputer",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Import the imputer, and torch with it, when it is first asked for.
-
-    Model files are described without torch.
-    """
-    if name == "MACFMImputer":
-        from macfm._imputer import MACFMImputer
-
-        return MACFMImputer
-    if name in ("ModelFileError", "describe_model"):
-        from macfm import _model_file
-
-        return getattr(_model_file, name)
+    """Import what is asked for when it is first asked for."""
+    if name in _FROM:
+        return getattr(importlib.import_module(f"macfm.{_FROM[name]}"), name)
     if name in ("plot", "profile"):
         return importlib.import_module(f"macfm.{name}")
     raise AttributeError(f"module 'macfm' has no attribute {name!r}")

@@ -13,17 +13,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from macfm.bench import methods, runner
+from macfm.bench import runner
 from macfm.bench.cell import Job, import_plugins, make_holes, run_job
 from macfm.bench.datasets import LoadedTable, load_table
 from macfm.bench.records import read_records
 from macfm.bench.runner import interpreter_for, make_plan
 from macfm.bench.spec import Cell, Spec
+from macfm.judge import methods
 
 PLUGIN = '''
 import os, sys, time
 import numpy as np
-from macfm.bench.methods import METHODS, Method, register_method
+from macfm.judge.methods import METHODS, Method, register_method
 
 
 class Toy(Method):

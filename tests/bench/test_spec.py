@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from macfm.bench.datasets import DATASETS
-from macfm.bench.methods import make_method
 from macfm.bench.spec import Cell, Spec
+from macfm.judge.methods import make_method
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

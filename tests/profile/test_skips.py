@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from macfm.bench import mechanisms
+from macfm.judge import mechanisms
 from macfm.profile import profile
 from macfm.profile._reading import read
 from macfm.profile._skips import find_skips

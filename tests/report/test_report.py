@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from macfm import MACFMImputer
-from macfm.bench.compare import compare
+from macfm.judge import compare
 from macfm.report import Report, make_report, write_report
 
 pytest.importorskip("jinja2")

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from macfm.bench.methods import Method
+from macfm.judge.methods import Method
 
 DISTRIBUTIONS = ("macfm", "numpy", "pandas", "scipy", "scikit-learn", "torch")
 
@@ -40,7 +40,7 @@ def find_versions(method: Method) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     if "macfm" not in found:  # run from its source, not installed
-        from macfm import __version__
+        from macfm._version import __version__
 
         found["macfm"] = __version__
     return found

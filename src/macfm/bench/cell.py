@@ -26,9 +26,11 @@ import pandas as pd
 
 from macfm.bench._machine import describe_machine, find_versions, peak_memory
 from macfm.bench.datasets import LoadedTable, load_dataset, load_table
-from macfm.bench.mechanisms import STRUCTURAL, hide, realised_rate
-from macfm.bench.methods import Method, check_learned, make_method
-from macfm.bench.metrics import (
+from macfm.bench.records import FORMAT, record_line
+from macfm.bench.spec import Cell
+from macfm.judge.mechanisms import STRUCTURAL, hide, realised_rate
+from macfm.judge.methods import Method, check_learned, make_method
+from macfm.judge.metrics import (
     Scale,
     draw_scores,
     illegal_scores,
@@ -36,8 +38,6 @@ from macfm.bench.metrics import (
     log_loss,
     point_scores,
 )
-from macfm.bench.records import FORMAT, record_line
-from macfm.bench.spec import Cell
 
 __all__ = ["SPLIT_SEED", "Holes", "Job", "make_holes", "run_job"]
 

@@ -16,9 +16,9 @@ from typing import Any
 from macfm.bench._process import Processes, converse
 from macfm.bench.cell import Job, blank_record, import_plugins
 from macfm.bench.datasets import get_dataset
-from macfm.bench.methods import METHODS, Method, make_method
 from macfm.bench.records import append_record, latest, read_records, record_key
 from macfm.bench.spec import Cell, Spec
+from macfm.judge.methods import METHODS, Method, make_method
 
 __all__ = ["Plan", "find_peers", "interpreter_for", "make_plan"]
 

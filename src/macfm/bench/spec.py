@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from macfm.bench.mechanisms import MECHANISMS
+from macfm.judge.mechanisms import MECHANISMS
 
 __all__ = ["Ablation", "Cell", "Spec"]
 

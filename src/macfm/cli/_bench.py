@@ -230,8 +230,8 @@ def methods() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from macfm.bench.methods import METHODS
     from macfm.bench.runner import find_peers, interpreter_for
+    from macfm.judge.methods import METHODS
 
     listing = Table("name", "method", "", "can run", box=None, pad_edge=False)
     for name, method in METHODS.items():

@@ -21,7 +21,7 @@ from macfm.cli._options import (
 from macfm.cli._tables import read_source, tell_notes
 
 if TYPE_CHECKING:
-    from macfm.bench.compare import Comparison
+    from macfm.judge import Comparison
 
 
 @click.command(cls=Polite)
@@ -86,7 +86,7 @@ def compare(
         chosen = [name.strip() for name in methods.split(",") if name.strip()]
         _check_methods(chosen)
 
-    from macfm.bench.compare import compare as run
+    from macfm.judge import compare as run
 
     with _progress(voice) as progress, voice.log():
         found = run(
@@ -124,7 +124,7 @@ def _why(found: Comparison) -> str:
 
 
 def _check_methods(chosen: list[str]) -> None:
-    from macfm.bench.methods import METHODS
+    from macfm.judge.methods import METHODS
 
     for name in chosen:
         if name not in METHODS and name != "macfm":

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm.bench.compare import Comparison, compare
-from macfm.bench.frames import NUMBER_KINDS, number_text, plain_frame
+from macfm.judge import Comparison, compare
+from macfm.judge.frames import NUMBER_KINDS, number_text, plain_frame
 from macfm.plot import short_names
 from macfm.profile import TableProfile, profile
 from macfm.table import ColumnSchema, TableSchema, is_mask

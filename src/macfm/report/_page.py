@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from macfm import __version__
+from macfm._version import __version__
 from macfm.profile import percent
 from macfm.report._done import done_section
 from macfm.report._facts import Facts

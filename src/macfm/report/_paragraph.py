@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from macfm import __version__
-from macfm.bench.compare import Comparison
+from macfm._version import __version__
+from macfm.judge import Comparison
 from macfm.profile import percent
 from macfm.report._done import center_words, guided
 from macfm.report._facts import Facts

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm.bench.compare import Comparison, seconds_words
+from macfm.judge import Comparison, seconds_words
 from macfm.report._facts import Facts
 from macfm.report._quality_figures import (
     MOST_DRAWN,

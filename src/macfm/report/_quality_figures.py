@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from macfm.bench.compare import Comparison
+from macfm.judge import Comparison
 from macfm.plot import short_names
 from macfm.report._figures import THEME, figure
 

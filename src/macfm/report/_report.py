@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from macfm._replace import replace_file
-from macfm.bench.compare import Comparison
+from macfm.judge import Comparison
 from macfm.report._facts import gather
 from macfm.report._figures import require
 from macfm.report._page import render
@@ -83,7 +83,7 @@ def make_report(
         Draws of ``imputer.sample(frame)`` that the analysis uses. When None the page
         draws some rows for its own pictures, and says that imputation was single.
     comparison : "quick", Comparison or None, default="quick"
-        Errors on hidden observed cells: those of ``macfm.bench.compare.compare``;
+        Errors on hidden observed cells: those of ``macfm.compare``;
         "quick" makes a small comparison in at most 2,000 rows and about two minutes,
         of two folds, or of one where fitting took more than 15 seconds; None leaves
         the section out.

@@ -2,8 +2,8 @@
 
 import pytest
 
-from macfm.bench.methods import METHODS
 from macfm.bench.report._frame import main_cells, row_titles, tidy
+from macfm.judge.methods import METHODS
 
 
 def test_the_last_record_of_a_cell_wins(record):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from macfm import __version__
+from macfm._version import __version__
 from macfm.bench.datasets._dataset import DatasetError
 
 CHUNK = 1 << 16

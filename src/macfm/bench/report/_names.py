@@ -52,7 +52,7 @@ def family(method: str) -> str:
 
 def method_titles() -> dict[str, str]:
     """Return the printed names of the registered methods, in their order."""
-    from macfm.bench.methods import METHODS
+    from macfm.judge.methods import METHODS
 
     return {name: getattr(entry, "title", name) for name, entry in METHODS.items()}
 

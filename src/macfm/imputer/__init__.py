@@ -1,0 +1,24 @@
+"""The imputer: scikit-learn's contract around a fitted model, and its file.
+
+Model files are described without torch, which comes with the imputer itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from macfm.imputer._model_file import ModelFileError, describe_model
+
+if TYPE_CHECKING:
+    from macfm.imputer._estimator import MACFMImputer
+
+__all__ = ["MACFMImputer", "ModelFileError", "describe_model"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the imputer, and torch with it, when it is first asked for."""
+    if name == "MACFMImputer":
+        from macfm.imputer._estimator import MACFMImputer
+
+        return MACFMImputer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,304 @@
+"""A fitted imputer ⇄ a model file."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import sklearn
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from macfm._version import __version__
+from macfm._warn import warn_user
+from macfm.flow import (
+    MAX_COORDINATES,
+    N_KNOTS,
+    Ensemble,
+    Gaussian,
+    GuidedEnsemble,
+    make_network,
+)
+from macfm.imputer._model_file import (
+    ModelContents,
+    open_model,
+    pack,
+    read,
+    reading,
+    replace_file,
+)
+from macfm.imputer._parameters import READ_OUT, Settings, resolve, resolved_values
+from macfm.imputer._training import resolve_device
+from macfm.table import TableEncoder, is_mask, read_wishes
+
+__all__ = ["load_imputer", "save_imputer"]
+
+# What the size of a network follows from; nobody trains beyond these.
+_LIMITS = {
+    "d_model": 2**16,
+    "n_blocks": 2**10,
+    "n_heads": 2**10,
+    "n_networks": 2**10,
+    "n_frequencies": 2**10,
+}
+# Columns times coordinates of a transformer, which keeps a matrix of this size.
+_MAX_MEMBER = 2**27
+# Follow from the columns, so they are built and not read.
+_DERIVED = ("group", "member")
+# Models of format 1 have no guide.
+_NO_GUIDE = {"guide": False}
+# What the network was trained under, whatever is set afterwards.
+_PATH = ("schedule", "gamma", "velocity_space")
+
+
+def save_imputer(imputer: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted imputer into one file, over one that is there."""
+    check_is_fitted(imputer)
+    try:
+        data = pack(*_contents(imputer).to_parts())
+        # What is written can be read: the reader's limits are the writer's too.
+        _imputer(type(imputer), ModelContents.from_parts(*read(data)))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"this imputer cannot be saved: {error}") from error
+    replace_file(path, data)
+
+
+def load_imputer(cls: type, path: str | os.PathLike[str], *, device: str | None) -> Any:
+    """Read an imputer of the given class from a file."""
+    contents = open_model(path)
+    with reading(path):
+        imputer = _imputer(cls, contents)
+    if contents.version == 1 and contents.settings.get("mask_input"):
+        warn_user(
+            f"{os.fspath(path)} holds a model of macfm "
+            f"{contents.versions.get('macfm')}, whose network can be misled by holes "
+            "that follow a rule; it works as before, but fit it again"
+        )
+    if device is not None:
+        imputer.set_params(device=device)
+        resolved_values(imputer.get_params(deep=False), n_rows=1)
+        resolve_device(device)
+    elif imputer.device.startswith("cuda") and not torch.cuda.is_available():
+        imputer.set_params(device="auto")
+    return imputer
+
+
+def _contents(imputer: Any) -> ModelContents:
+    """Collect what a fitted imputer consists of."""
+    parameters = imputer.get_params(deep=False)
+    seed = parameters["random_state"]
+    if seed is not None and not isinstance(seed, Integral):
+        parameters["random_state"] = imputer.seed_  # a generator has no JSON
+    if is_mask(parameters["leave"]):
+        parameters["leave"] = None  # it speaks of the rows of one table
+    network = imputer.network_
+    several = isinstance(network, Ensemble | GuidedEnsemble)
+    members = network.members if several else [network]
+    in_force = imputer.settings_
+    settings = imputer._trained_with | {"preset": imputer._path["preset"]}
+    if network is not None and _is_old(network):
+        del settings["guide"]  # a network of format 1 is saved as such
+    return ModelContents(
+        parameters=parameters,
+        settings=settings,
+        read_out={name: in_force[name] for name in READ_OUT},
+        encoder=imputer.encoder_,
+        networks=[_weights(member) for member in members if member is not None],
+        guide=_guide_arrays(network),
+        history={str(k): c.to_numpy() for k, c in imputer.history_.items()},
+        seed=imputer.seed_,
+        n_steps=imputer.n_steps_,
+        indicator_features=imputer.indicator_features_,
+        on_frame=imputer._fitted_on_frame,
+        named=hasattr(imputer, "feature_names_in_"),
+        output=getattr(imputer, "_sklearn_output_config", {}).get("transform"),
+        versions={
+            "macfm": __version__,
+            "python": platform.python_version(),
+            "torch": str(torch.__version__),
+            "numpy": np.__version__,
+            "pandas": pd.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+    )
+
+
+def _is_old(network: nn.Module) -> bool:
+    """Whether a network is one of format 1, which was shown two masks."""
+    return any(getattr(part, "n_masks", 0) == 2 for part in network.modules())
+
+
+def _guide_arrays(network: nn.Module | None) -> dict[str, np.ndarray]:
+    """Return what the guide consists of and how far the networks are trusted."""
+    if not isinstance(network, GuidedEnsemble):
+        return {}
+    parts = {
+        "mean": network.guide.mean,
+        "precision": network.guide.precision,
+        "trust": network.trust,
+    }
+    return {name: part.cpu().numpy() for name, part in parts.items()}
+
+
+def _weights(network: nn.Module) -> dict[str, np.ndarray]:
+    """Weights and constants of a network, less what follows from the columns."""
+    return {
+        name: tensor.detach().cpu().numpy()
+        for name, tensor in network.state_dict().items()
+        if name.rpartition(".")[2] not in _DERIVED
+    }
+
+
+def _imputer(cls: type, contents: ModelContents) -> Any:
+    """Build an imputer from checked contents."""
+    settings = dict(contents.settings)
+    preset = settings.pop("preset", None)
+    defaults = cls().get_params(deep=False)
+    unknown = [name for name in contents.parameters if name not in defaults]
+    if unknown:
+        raise ValueError(f"unknown parameter {unknown[0]!r}")
+    parameters = defaults | dict(contents.parameters)
+    path = {"preset": preset} | {name: settings.get(name) for name in _PATH}
+    _keep_read_out(parameters, path, contents.read_out)
+    resolve(parameters | path, n_rows=1)
+    # A rule or formula that `fit` would refuse is refused here.
+    if is_mask(parameters["leave"]):
+        raise ValueError("leave must be rules by column")
+    wishes = {name: parameters[name] for name in ("leave", "derive")}
+    read_wishes(contents.encoder.schema, **wishes, table=None)
+    imputer = cls(**parameters)
+    imputer.encoder_ = contents.encoder
+    imputer.schema_ = contents.encoder.schema
+    imputer._trained_with = settings if contents.version > 1 else settings | _NO_GUIDE
+    imputer._path = path
+    imputer._fitted_on_frame = contents.on_frame
+    imputer.indicator_features_ = contents.indicator_features
+    imputer.seed_ = contents.seed
+    imputer.n_steps_ = contents.n_steps
+    imputer.history_ = pd.DataFrame(dict(contents.history))
+    imputer.n_features_in_ = len(imputer.schema_.columns)
+    if contents.named:
+        names = imputer.schema_.names
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError("named columns must have names that are texts")
+        imputer.feature_names_in_ = np.array(names, dtype=object)
+    if contents.output is not None:
+        imputer.set_output(transform=contents.output)
+    imputer.network_ = _network(
+        contents, _checked_settings(settings, defaults | {"preset": preset})
+    )
+    return imputer
+
+
+def _keep_read_out(
+    parameters: dict[str, Any], path: Mapping[str, Any], read_out: Mapping[str, Any]
+) -> None:
+    """Set what a preset would now give another value than when the model was saved."""
+    if set(read_out) != set(READ_OUT):
+        raise ValueError("read_out has a missing or unknown field")
+    now = resolved_values(parameters | path, n_rows=1)
+    for name in READ_OUT:
+        if parameters[name] is None and now[name] != read_out[name]:
+            parameters[name] = read_out[name]
+
+
+def _checked_settings(
+    settings: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> Settings:
+    """Return the settings of `fit`, each in its range."""
+    is_old = "guide" not in settings
+    settings = _NO_GUIDE | settings
+    unknown = [name for name in settings if name not in defaults]
+    if unknown:
+        raise ValueError(f"unknown setting {unknown[0]!r}")
+    for name, high in _LIMITS.items():
+        value = settings.get(name)
+        if type(value) is not int or value > high:
+            raise ValueError(f"{name} must be an integer up to {high}, got {value!r}")
+    checked = resolve(defaults | settings, n_rows=1)
+    if is_old and checked.network.n_masks:
+        return replace(checked, network=replace(checked.network, n_masks=2))
+    return checked
+
+
+def _network(contents: ModelContents, settings: Settings) -> nn.Module | None:
+    """Build the networks around the weights that were read."""
+    encoder = contents.encoder
+    if not contents.networks:
+        return None
+    if not encoder.d:
+        raise ValueError("there are networks but no column to model")
+    if len(contents.networks) > settings.n_networks:
+        raise ValueError("there are more networks than n_networks")
+    guided = bool(contents.guide)
+    # Tables beyond the guide's reach have none although it was asked for.
+    wanted = settings.network.guide and settings.network.precondition
+    if guided != (wanted and encoder.d <= MAX_COORDINATES):
+        raise ValueError("the guide does not fit the settings")
+    members = [
+        _member(encoder, settings, weights, hints=guided and k % 2 == 0)
+        for k, weights in enumerate(contents.networks)
+    ]
+    if guided:
+        guide, trust = _guide(contents.guide, d=encoder.d, n_members=len(members))
+        return GuidedEnsemble(
+            guide, members, trust, schedule=settings.schedule, space=settings.space
+        )
+    return members[0] if len(members) == 1 else Ensemble(members)
+
+
+def _guide(
+    arrays: Mapping[str, np.ndarray], *, d: int, n_members: int
+) -> tuple[Gaussian, torch.Tensor]:
+    """Build the guide and the trust in the networks from checked arrays."""
+    expected = {
+        "mean": ((d,), np.float64),
+        "precision": ((d, d), np.float64),
+        "trust": ((n_members, N_KNOTS, d), np.float32),
+    }
+    found = {name: (a.shape, a.dtype) for name, a in arrays.items()}
+    if found != expected or not all(np.isfinite(a).all() for a in arrays.values()):
+        raise ValueError("the guide does not fit the columns")
+    parts = {name: torch.from_numpy(a).clone() for name, a in arrays.items()}
+    return Gaussian(parts["mean"], parts["precision"]), parts["trust"]
+
+
+def _member(
+    encoder: TableEncoder,
+    settings: Settings,
+    weights: Mapping[str, np.ndarray],
+    *,
+    hints: bool,
+) -> nn.Module:
+    """Build one network; shapes are compared before anything is allocated."""
+    config = settings.network
+    n_columns = len(encoder.schema.modelled)
+    if config.backbone == "transformer" and encoder.d * n_columns > _MAX_MEMBER:
+        raise ValueError("too many columns for a transformer")
+    with torch.device("meta"):
+        network = make_network(
+            config,
+            group=torch.from_numpy(encoder.group),
+            schedule=settings.schedule,
+            space=settings.space,
+            hints=hints,
+        )
+    expected = {
+        name: tuple(tensor.shape)
+        for name, tensor in network.state_dict().items()
+        if name.rpartition(".")[2] not in _DERIVED
+    }
+    found = {name: weight.shape for name, weight in weights.items()}
+    if found != expected or any(w.dtype != np.float32 for w in weights.values()):
+        raise ValueError("the weights do not fit the settings")
+    # Cloned into torch's own memory, aligned as after training.
+    tensors = {name: torch.from_numpy(w).clone() for name, w in weights.items()}
+    network.load_state_dict(tensors, strict=False, assign=True)
+    return network

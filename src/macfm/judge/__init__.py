@@ -1,0 +1,19 @@
+"""What a user needs to judge an imputation.
+
+`mechanisms` hides cells of any table, `metrics` scores any completed one, `methods`
+holds the imputers behind one interface, and `compare` puts them side by side on cells
+hidden in a user's own table.
+"""
+
+from macfm.judge._advice import seconds_words
+from macfm.judge._compare import compare, usual_methods
+from macfm.judge._comparison import Comparison
+from macfm.judge._coverage import expected_by_rank
+
+__all__ = [
+    "Comparison",
+    "compare",
+    "expected_by_rank",
+    "seconds_words",
+    "usual_methods",
+]

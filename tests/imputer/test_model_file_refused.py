@@ -1,0 +1,385 @@
+"""Files that are no model, damaged or forged: one sentence each, and no code run."""
+
+import copy
+import hashlib
+import os
+import pickle
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import safetensors.numpy
+import torch
+
+from macfm import MACFMImputer, ModelFileError, describe_model
+from macfm.imputer._model_file import _container, pack, read
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A model of one column of numbers and one of categories, as bytes."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=60)
+    wards = np.array(["A", "B", "C"])[np.digitize(z, [-0.5, 0.5])]
+    frame = pd.DataFrame({"weight": z, "ward": wards})
+    frame = frame.mask(rng.random(frame.shape) < 0.2)
+    fitted = MACFMImputer(
+        numeric_transform="quantile",
+        max_steps=10,
+        d_model=16,
+        n_blocks=1,
+        n_frequencies=2,
+        verbose=False,
+        device="cpu",
+        random_state=0,
+    ).fit(frame)
+    path = tmp_path_factory.mktemp("models") / "small.macfm"
+    fitted.save(path)
+    return path.read_bytes()
+
+
+def refusal(path, reader=MACFMImputer.load):
+    """The one sentence with which a file is refused."""
+    with pytest.raises(ModelFileError) as caught:
+        reader(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(str(path))
+    assert caught.value.__suppress_context__
+    return message.removeprefix(f"{path} ")
+
+
+class Bomb:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (Path.touch, (self.path,))
+
+
+def foreign_files(folder, trap):
+    with zipfile.ZipFile(folder / "zip", "w") as archive:
+        archive.writestr("a", "b")
+    torch.save({"weight": torch.zeros(3)}, folder / "torch")
+    safetensors.numpy.save_file({"a": np.zeros(3)}, folder / "safetensors")
+    safetensors.numpy.save_file(
+        {"a": np.zeros(3)}, folder / "metadata", metadata={"format": "pt"}
+    )
+    metadata = {"macfm": '{"some": "other"}'}
+    safetensors.numpy.save_file({"a": np.zeros(3)}, folder / "namesake", metadata)
+    (folder / "pickle").write_bytes(pickle.dumps(Bomb(trap)))
+    (folder / "empty").write_bytes(b"")
+    (folder / "short").write_bytes(b"\x02")
+    (folder / "text").write_text("a,b\n1,2\n" * 100)
+    (folder / "json").write_bytes((2).to_bytes(8, "little") + b"{}")
+    (folder / "list").write_bytes((2).to_bytes(8, "little") + b"[]")
+    (folder / "huge").write_bytes((2**63).to_bytes(8, "little") + b"{}")
+    (folder / "zeros").write_bytes(bytes(1000))
+
+
+def test_foreign_files_are_refused_and_run_nothing(tmp_path):
+    trap = tmp_path / "trap"
+    folder = tmp_path / "files"
+    folder.mkdir()
+    foreign_files(folder, trap)
+    for path in folder.iterdir():
+        said = refusal(path)
+        assert said.startswith("is not a macfm model; give a file"), path
+        assert refusal(path, describe_model) == said
+    assert not trap.exists()
+
+
+def test_a_folder_and_a_pipe_are_refused(tmp_path):
+    assert refusal(tmp_path) == "is a folder; give the path of a model file"
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        assert refusal(tmp_path / "pipe").startswith("is no regular file")
+
+
+def test_a_missing_file_is_reported_as_such(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        MACFMImputer.load(tmp_path / "nothing")
+
+
+def test_every_flipped_byte_is_refused(small):
+    n_head = 8 + int.from_bytes(small[:8], "little")
+    places = [*range(n_head), *range(n_head, len(small), 5), len(small) - 1]
+    for place in places:
+        flipped = bytearray(small)
+        flipped[place] ^= 1 << place % 8
+        with pytest.raises(ModelFileError):
+            read(bytes(flipped))
+
+
+@pytest.mark.parametrize("share", [0, 0.1, 0.3, 0.6, 0.99])
+@pytest.mark.parametrize("bit", [0, 7])
+def test_a_flipped_file_gives_one_sentence(small, tmp_path, share, bit):
+    flipped = bytearray(small)
+    flipped[int(share * len(small))] ^= 1 << bit
+    (tmp_path / "m").write_bytes(flipped)
+    assert refusal(tmp_path / "m").startswith(("is damaged", "is not a macfm model"))
+
+
+def test_no_white_space_can_be_exchanged_in_the_header(small):
+    n_head = 8 + int.from_bytes(small[:8], "little")
+    padding = small[:n_head].rstrip(b" ")
+    body = small[n_head:]
+    for header in (
+        padding[8:] + b"\n" * (n_head - len(padding)),
+        padding[8:] + b" " * 64,
+    ):
+        changed = len(header).to_bytes(8, "little") + header + body
+        if changed != small:
+            with pytest.raises(ModelFileError, match="is damaged"):
+                read(changed)
+
+
+def test_a_truncated_or_prolonged_file_is_refused(small, tmp_path):
+    for length in [*range(0, 200), *range(200, len(small), 97), len(small) - 1]:
+        with pytest.raises(ModelFileError):
+            read(small[:length])
+    with pytest.raises(ModelFileError, match="is damaged"):
+        read(small + b"\0")
+    (tmp_path / "m").write_bytes(small[: len(small) // 2])
+    assert refusal(tmp_path / "m") == (
+        "is damaged or incomplete; copy it again from where it came, or fit and save "
+        "again"
+    )
+
+
+def test_a_newer_format_asks_for_an_upgrade(small, tmp_path, monkeypatch):
+    with monkeypatch.context() as later:
+        later.setattr(_container, "VERSION", 3)
+        (tmp_path / "m").write_bytes(pack(*read(small)))
+    assert refusal(tmp_path / "m") == (
+        "has format 3, written by a newer macfm, and this one reads up to format 2; "
+        "upgrade macfm"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NaN",
+        '{"format": NaN}',
+        '{"version": 1e999}',
+        '{"format": "macfm model", "format": "macfm model"}',
+        "[" * 100_000,
+        '{"version": ' + "9" * 5000 + "}",
+        '{"format": "macfm model", "version": true, "header_sha256": ""}',
+        '{"format": "macfm model", "version": 0, "header_sha256": ""}',
+        '{"format": "macfm model", "version": 1, "header_sha256": 3}',
+        '{"format": "macfm model", "version": 1, "header_sha256": ""}',
+        '{"format": "macfm model", "version": 1}',
+        '{"format": "macfm modem", "version": 1}',
+    ],
+)
+def test_malformed_json_is_refused(tmp_path, text):
+    data = safetensors.numpy.save({}, metadata={"macfm": text})
+    (tmp_path / "m").write_bytes(data)
+    assert refusal(tmp_path / "m").startswith("is damaged")
+
+
+def column(fields, j=0):
+    return fields["schema"]["columns"][j]
+
+
+def put(place, key, value):
+    def edit(fields, tensors):
+        place(fields)[key] = value
+
+    return edit
+
+
+def tensor(name, change):
+    def edit(fields, tensors):
+        tensors[name] = change(tensors[name])
+
+    return edit
+
+
+def at(*keys):
+    def place(fields):
+        for key in keys:
+            fields = fields[key]
+        return fields
+
+    return place
+
+
+def rule(column, text):
+    return ["dict", [[["str", column], ["str", text]]]]
+
+
+WEIGHT = "network.0.network.project.weight"
+FORGERIES = {
+    "huge network": (
+        put(at("settings"), "d_model", 10**12),
+        "d_model must be an integer up to",
+    ),
+    "many blocks": (put(at("settings"), "n_blocks", 10**9), "n_blocks must be"),
+    "beyond int64": (
+        put(at("settings"), "max_steps", 10**30),
+        "'max_steps' is no plain value",
+    ),
+    "other width": (put(at("settings"), "d_model", 32), "weights do not fit"),
+    "other backbone": (
+        put(at("settings"), "backbone", "transformer"),
+        "weights do not fit",
+    ),
+    "unknown backbone": (
+        put(at("settings"), "backbone", "rnn"),
+        "backbone must be one of",
+    ),
+    "unknown setting": (put(at("settings"), "shell", "rm"), "unknown setting 'shell'"),
+    "nested setting": (put(at("settings"), "gamma", [[1]]), "no plain value"),
+    "unknown preset": (put(at("settings"), "preset", "mine"), "preset must be one of"),
+    "long text": (put(at("settings"), "grid", "x" * 1001), "no plain value"),
+    "read-out": (put(at("read_out"), "extra", 1), "read_out has"),
+    "unknown parameter": (
+        put(at("parameters"), "shell", ["str", "rm"]),
+        "unknown parameter",
+    ),
+    "wrong parameter": (
+        put(at("parameters"), "n_trials", ["int", -1]),
+        "n_trials must be",
+    ),
+    "unknown tag": (
+        put(at("parameters"), "n_trials", ["eval", "1"]),
+        "unknown type tag",
+    ),
+    "tag and payload": (put(at("parameters"), "n_trials", ["int", "1"]), "wrong value"),
+    "a rule that calls": (
+        put(at("parameters"), "leave", rule("weight", "open('x') == 1")),
+        "leave of column 'weight'",
+    ),
+    "a rule about nothing": (
+        put(at("parameters"), "leave", rule("weight", "wrad == 'A'")),
+        "did you mean 'ward'",
+    ),
+    "a mask": (put(at("parameters"), "leave", ["list", []]), "must be rules"),
+    "a formula that reaches out": (
+        put(at("parameters"), "derive", rule("weight", "().__class__")),
+        "derive of column 'weight'",
+    ),
+    "a formula of text": (
+        put(at("parameters"), "derive", rule("weight", "ward + 1")),
+        "a formula takes columns of numbers",
+    ),
+    "no pair": (put(at("parameters"), "n_trials", 3), "a pair of type"),
+    "bad ticks": (
+        put(at("parameters"), "bounds", ["datetime64", [1, "Y"]]),
+        "number of ticks",
+    ),
+    "unknown field": (put(at(), "extra", 1), "unknown field 'extra'"),
+    "parameters no object": (
+        put(at(), "parameters", []),
+        "parameters must be an object",
+    ),
+    "no model": (lambda f, t: f.clear(), "missing or unknown field"),
+    "negative seed": (put(at("training"), "seed", -1), "seed must be an integer"),
+    "flag as seed": (put(at("training"), "seed", True), "seed must be an integer"),
+    "too many networks": (
+        put(at("training"), "n_networks", 10**9),
+        "n_networks must be",
+    ),
+    "absent network": (put(at("training"), "n_networks", 2), "more networks than"),
+    "missing network": (put(at("training"), "n_networks", 0), "belongs to nothing"),
+    "history": (put(at("training"), "history", ["step"]), "the history has other"),
+    "holes": (put(at("input"), "had_holes", [7]), "beyond the last"),
+    "holes fall": (put(at("input"), "had_holes", [1, 0]), "must rise"),
+    "output": (put(at("input"), "output", "os"), "output must be"),
+    "frame": (put(at("input"), "frame", 1), "must be flags"),
+    "version of numpy": (
+        put(at("versions"), "numpy", 2),
+        "version of numpy must be a text",
+    ),
+    "name not text": (put(column, "name", ["int", 3]), "names that are texts"),
+    "name a list": (put(column, "name", ["list", []]), "stored wrongly: unhashable"),
+    "name twice": (put(column, "name", ["str", "ward"]), "names a column twice"),
+    "kind": (put(column, "kind", "secret"), "stored wrongly: kind"),
+    "family": (put(column, "family", "string"), "stored wrongly: family"),
+    "width": (put(column, "width", 10**9), "stored wrongly: encoding"),
+    "field of a column": (put(column, "extra", 1), "other fields"),
+    "unit": (put(column, "unit", "D"), "stored wrongly: unit"),
+    "zone": (put(column, "tz", "../../etc/passwd"), "stored wrongly: tz"),
+    "bounds": (put(column, "bounds", [["float", "inf"], ["none", None]]), "bounds"),
+    "bounds fall": (put(column, "bounds", [["float", "2"], ["float", "1"]]), "bounds"),
+    "limits": (put(column, "limits", [["int", 0], ["int", 1]]), "limits"),
+    "category twice": (
+        put(at("schema", "columns", 1, "categories"), 0, ["str", "C"]),
+        "stored wrongly: categories",
+    ),
+    "category of another type": (
+        put(at("schema", "columns", 1, "categories"), 0, ["int", 3]),
+        "stored wrongly: categories",
+    ),
+    "schema format": (put(at("schema"), "format", 2), "a schema of format 1"),
+    "columns no list": (put(at("schema"), "columns", {}), "list of columns"),
+    "other shape": (tensor(WEIGHT, lambda w: w.T.copy()), "weights do not fit"),
+    "other type": (
+        tensor(WEIGHT, lambda w: w.astype(np.float64)),
+        "weights do not fit",
+    ),
+    "tensor gone": (lambda f, t: t.pop(WEIGHT), "weights do not fit"),
+    "tensor more": (
+        lambda f, t: t.update({"network.0.more": np.zeros(3)}),
+        "weights do not",
+    ),
+    "tensor of nothing": (
+        lambda f, t: t.update({"more": np.zeros(3)}),
+        "belongs to nothing",
+    ),
+    "table of nothing": (
+        lambda f, t: t.update({"encoder.9.std": np.zeros(3)}),
+        "no column for",
+    ),
+    "table gone": (lambda f, t: t.pop("encoder.0.std"), "stored wrongly: its fields"),
+    "negative scale": (tensor("encoder.0.std", lambda s: -s), "stored wrongly: std"),
+    "NaN": (tensor("encoder.0.mean", lambda s: s * np.nan), "stored wrongly: mean"),
+    "unsorted": (
+        tensor("encoder.0.landmarks", lambda s: s[::-1]),
+        "wrongly: landmarks",
+    ),
+    "too few": (tensor("encoder.0.scores", lambda s: s[:-1]), "wrongly: landmarks"),
+    "origin": (tensor("encoder.0.origin", lambda s: s + 60), "stored wrongly: origin"),
+    "frequencies": (tensor("encoder.1.frequencies", lambda s: s[:-1]), "frequencies"),
+    "exponent": (tensor("encoder.0.exponent", lambda s: s + 10**6), "exponent"),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_file_with_right_digests_is_refused(small, tmp_path, name):
+    edit, message = FORGERIES[name]
+    fields, tensors = copy.deepcopy(read(small))
+    edit(fields, tensors)
+    (tmp_path / "m").write_bytes(pack(fields, tensors))
+    said = refusal(tmp_path / "m")
+    assert said.startswith("holds no valid model (")
+    assert message in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"dtype":"F32"', b'"dtype":"F16"'),
+        (b'"dtype":"F32"', b'"dtype":"F64"'),
+        (b'"data_offsets":[0,', b'"data_offsets":[1,'),
+        (b'"shape":[16,16]', b'"shape":[16,-1]'),
+        (b'"shape":[16,16]', b'"shape":[16,1e]'),
+        (b'"shape":[16,16]', b'"shape":[99,99]'),
+    ],
+)
+def test_forged_places_of_tensors_are_refused(small, old, new):
+    """Digests are made to fit, so that it is the places that are refused."""
+    n_head = 8 + int.from_bytes(small[:8], "little")
+    head, body = small[:n_head], small[n_head:]
+    stated = re.search(rb'header_sha256\\":\\"([0-9a-f]{64})', head)[1]
+    assert old in head
+    head = head.replace(old, new, 1).replace(stated, b"0" * 64, 1)
+    digest = hashlib.sha256(head).hexdigest().encode()
+    with pytest.raises(ModelFileError):
+        read(head.replace(b"0" * 64, digest, 1) + body)
