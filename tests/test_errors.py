@@ -4,15 +4,15 @@ import pickle
 
 import pytest
 
-from macfm._errors import NAME, ColumnError, ParameterError, Said, UnfitError
+from macfm._errors import ColumnError, ParameterError, Said, UnfitError
 
 
 def flag(name, value):
-    return f"--{name}" if value is NAME else f"--{name} {value}"
+    return f"--{name}" if value is ... else f"--{name} {value}"
 
 
 def test_a_sentence_is_told_in_python_and_in_flags():
-    said = Said("{a} or {b}, not {c}", a=1, b=NAME)
+    said = Said("{a} or {b}, not {c}", a=1, b=...)
     assert said == "a=1 or b, not {c}"
     assert said.told(flag) == "--a 1 or --b, not {c}"
     assert pickle.loads(pickle.dumps(said)).told(flag) == said.told(flag)

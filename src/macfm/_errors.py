@@ -6,10 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["NAME", "ColumnError", "MacfmError", "ParameterError", "Said", "UnfitError"]
-
-NAME = object()
-"""In a `Said`: the parameter is named without a value."""
+__all__ = ["ColumnError", "MacfmError", "ParameterError", "Said", "UnfitError"]
 
 
 class Said(str):
@@ -20,7 +17,7 @@ class Said(str):
     template : str
         The sentence, with ``{name}`` where a parameter is named.
     **parameters
-        The parameters and what to set them to, `NAME` for the bare name.
+        The parameters and what to set them to, ``...`` for the bare name.
 
     Examples
     --------
@@ -58,7 +55,7 @@ def _told(
 
 
 def _in_python(name: str, value: Any) -> str:
-    return name if value is NAME else f"{name}={value!r}"
+    return name if value is ... else f"{name}={value!r}"
 
 
 class MacfmError(ValueError):
