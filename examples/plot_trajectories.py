@@ -8,8 +8,8 @@ lie above one x, the trajectories part, and the draws show both answers.
 
 from __future__ import annotations
 
+import pathlib
 import sys
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from sklearn.datasets import make_moons
 
 from macfm import MACFMImputer
-from macfm.flow import Linear, SolverConfig, integrate
+from macfm.flow import Linear, Path, SolverConfig, integrate
 from macfm.plot import THEMES
 
 THEME = THEMES["light"]
@@ -55,7 +55,7 @@ def carry(imputer: MACFMImputer, x: np.ndarray, eps: np.ndarray) -> np.ndarray:
     euler = SolverConfig(solver="euler", n_steps=N_STEPS, grid="uniform", grid_beta=1)
     with torch.no_grad():
         integrate(
-            velocity, start, config=euler, schedule=Linear(), space="t", project=project
+            velocity, start, config=euler, path=Path(Linear(), "t"), project=project
         )
     return torch.stack(path)[..., 1].numpy()
 
@@ -101,6 +101,8 @@ def plot() -> Figure:
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else "output/trajectories.png")
+    target = pathlib.Path(
+        sys.argv[1] if len(sys.argv) > 1 else "output/trajectories.png"
+    )
     target.parent.mkdir(parents=True, exist_ok=True)
     plot().savefig(target, dpi=150)

@@ -8,6 +8,7 @@ from macfm.flow import (
     Gaussian,
     GuidedEnsemble,
     NetworkConfig,
+    Path,
     SolverConfig,
     draw_gaussian,
     fit_gaussian,
@@ -17,7 +18,7 @@ from macfm.flow import (
 )
 
 LINEAR = make_schedule("linear", gamma=1.0)
-PATH = {"schedule": LINEAR, "space": "t"}
+PATH = Path(LINEAR, "t")
 D = 5
 
 
@@ -110,7 +111,7 @@ def test_trajectories_of_the_guide_alone_have_the_conditional_law(moments):
     m_cond = torch.from_numpy(shown).repeat(n, 1)
     x_keep = torch.from_numpy(x).repeat(n, 1)
     noise = torch.randn(n, D, generator=torch.Generator().manual_seed(0)).double()
-    field = GuidedEnsemble.alone(gaussian(moments), **PATH)
+    field = GuidedEnsemble.alone(gaussian(moments), path=PATH)
 
     def project(point):
         return torch.where(m_cond, x_keep, point)
@@ -120,7 +121,7 @@ def test_trajectories_of_the_guide_alone_have_the_conditional_law(moments):
         project(noise),
         config=SolverConfig(solver="heun", n_steps=40, grid="uniform", grid_beta=2.0),
         project=project,
-        **PATH,
+        path=PATH,
     ).numpy()
     center, spread = conditional(moments, x, shown)
     np.testing.assert_allclose(ends[:, ~shown].mean(axis=0), center, atol=0.06)
@@ -140,12 +141,12 @@ def test_an_untrained_transformer_around_the_guide_is_the_guide(moments):
         precondition=True,
         guide=True,
     )
-    network = make_network(config, group=torch.arange(D), hints=True, **PATH)
+    network = make_network(config, group=torch.arange(D), hints=True, path=PATH)
     guide = gaussian(moments)
     x_t, m_cond = points()
     t = torch.linspace(0, 1, len(x_t)).unsqueeze(1)
-    with_it = GuidedEnsemble.alone(guide, network, **PATH)(x_t.float(), t, m_cond)
-    without = GuidedEnsemble.alone(guide, **PATH)(x_t.float(), t, m_cond)
+    with_it = GuidedEnsemble.alone(guide, network, path=PATH)(x_t.float(), t, m_cond)
+    without = GuidedEnsemble.alone(guide, path=PATH)(x_t.float(), t, m_cond)
     torch.testing.assert_close(with_it[~m_cond], without[~m_cond])
 
 

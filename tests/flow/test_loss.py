@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from macfm.flow import LossConfig, Masks, flow_matching_loss, make_schedule, sample_path
+from macfm.flow import LossConfig, Masks, Path, flow_matching_loss, make_schedule
 
 LINEAR = make_schedule("linear", gamma=1.0)
 CONFIG = LossConfig(lambda_stab=0.5, lambda_cons=0.25, eta_cons=0.1, sigma_in=0.0)
@@ -33,7 +33,7 @@ def batch():
 
 def terms_of(batch, network=None, config=CONFIG):
     x, eps, xi, t, masks = batch
-    path = sample_path(x, eps=eps, t=t, masks=masks, schedule=LINEAR, space="t")
+    path = Path(LINEAR, "t").sample(x, eps=eps, t=t, masks=masks)
     return flow_matching_loss(
         network or Affine(), path, masks=masks, xi=xi, config=config
     )

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from macfm.flow import NetworkConfig, make_network, make_schedule
+from macfm.flow import NetworkConfig, Path, make_network, make_schedule
 
 GROUP = torch.tensor([0, 1, 1, 1, 2, 3])
 N, D = 40, len(GROUP)
@@ -28,8 +28,7 @@ def network(schedule=LINEAR, space="t", hints=False, **changes):
         return make_network(
             NetworkConfig(**settings),
             group=GROUP,
-            schedule=schedule,
-            space=space,
+            path=Path(schedule, space),
             hints=hints,
         )
 

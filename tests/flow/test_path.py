@@ -3,14 +3,7 @@
 import pytest
 import torch
 
-from macfm.flow import (
-    Masks,
-    add_input_noise,
-    end_point,
-    from_space,
-    make_schedule,
-    sample_path,
-)
+from macfm.flow import Masks, Path, add_input_noise, end_point, make_schedule
 
 SCHEDULES = [
     make_schedule("linear", gamma=1.0),
@@ -34,7 +27,7 @@ def batch():
 def path_at(t, batch, schedule, space="t"):
     x, eps, masks = batch
     t = torch.as_tensor(t, dtype=x.dtype).expand(N, 1)
-    return sample_path(x, eps=eps, t=t, masks=masks, schedule=schedule, space=space)
+    return Path(schedule, space).sample(x, eps=eps, t=t, masks=masks)
 
 
 @over_schedules
@@ -72,7 +65,7 @@ def test_velocities_of_both_spaces_agree_through_the_derivative(batch, schedule)
     in_s = path_at(0.6, batch, schedule, space="s")
     torch.testing.assert_close(in_t.v_star, in_t.ds_t * in_s.v_star)
     for path, space in ((in_t, "t"), (in_s, "s")):
-        v_s = from_space(path.v_star, path.ds_t, space=space)
+        v_s = Path(schedule, space).from_space(path.v_star, path.ds_t)
         torch.testing.assert_close(v_s, in_s.v_star)
     assert torch.equal(in_t.x_t, in_s.x_t)
 

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from macfm.flow import (
+    Path,
     RowBatch,
     SolverConfig,
     aggregate,
@@ -54,8 +55,7 @@ def draw(network, batch, draws, seed=0, config=CONFIG):
     return trajectories(
         network,
         batch,
-        schedule=LINEAR,
-        space="t",
+        path=Path(LINEAR, "t"),
         config=config,
         seed=seed,
         draws=draws,
@@ -63,9 +63,7 @@ def draw(network, batch, draws, seed=0, config=CONFIG):
 
 
 def test_mean_reads_the_end_point_and_keeps_the_observed(batch):
-    filled = conditional_mean(
-        TowardsTheMean(), batch, schedule=LINEAR, space="t", seed=0
-    )
+    filled = conditional_mean(TowardsTheMean(), batch, path=Path(LINEAR, "t"), seed=0)
     assert torch.equal(filled[batch.observed], batch.x[batch.observed])
     torch.testing.assert_close(
         filled[~batch.observed],

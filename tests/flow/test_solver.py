@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from macfm.flow import SolverConfig, integrate, make_schedule, time_grid
+from macfm.flow import Path, SolverConfig, integrate, make_schedule, time_grid
 
 LINEAR = make_schedule("linear", gamma=1.0)
 SCHEDULES = [
@@ -25,8 +25,7 @@ def solve(velocity, x, solver_config, schedule=LINEAR, space="t", project=None):
         velocity,
         x,
         config=solver_config,
-        schedule=schedule,
-        space=space,
+        path=Path(schedule, space),
         project=project or (lambda x: x),
     )
 

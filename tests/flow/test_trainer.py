@@ -9,13 +9,13 @@ import torch
 from macfm.flow import (
     LossConfig,
     NetworkConfig,
+    Path,
     TimeLaw,
     TrainConfig,
     hold_out,
     make_network,
     make_schedule,
     make_validation,
-    readout_time,
     train,
 )
 from macfm.flow._trainer import _Best, _LearningRate
@@ -79,8 +79,7 @@ def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None
                 guide=False,
             ),
             group=GROUP,
-            schedule=LINEAR,
-            space="t",
+            path=Path(LINEAR, "t"),
             hints=False,
         )
         generator = torch.Generator().manual_seed(0)
@@ -96,8 +95,7 @@ def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None
             validation=validation if config.stopping == "validation" else None,
             group=GROUP,
             is_num=torch.ones(D, dtype=torch.bool),
-            schedule=LINEAR,
-            space="t",
+            path=Path(LINEAR, "t"),
             time_law=TimeLaw(beta=None, share_t0=0.5),
             config=config,
             loss_config=LOSS,
@@ -250,9 +248,9 @@ def test_tiny_tables_hold_nothing_out(n):
 
 def test_readout_time_avoids_a_schedule_at_rest():
     cosine = make_schedule("cosine", gamma=1.0)
-    assert readout_time(LINEAR, space="t") == 0
-    assert readout_time(cosine, space="s") == 0
-    assert readout_time(cosine, space="t") > 0
+    assert Path(LINEAR, "t").readout_time == 0
+    assert Path(cosine, "s").readout_time == 0
+    assert Path(cosine, "t").readout_time > 0
 
 
 def test_fewer_rows_than_a_batch_are_reused():

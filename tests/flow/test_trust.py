@@ -8,6 +8,7 @@ from macfm.flow import (
     N_KNOTS,
     Gaussian,
     GuidedEnsemble,
+    Path,
     make_schedule,
     make_validation,
     measure_trust,
@@ -15,7 +16,7 @@ from macfm.flow import (
 )
 
 LINEAR = make_schedule("linear", gamma=1.0)
-PATH = {"schedule": LINEAR, "space": "t"}
+PATH = Path(LINEAR, "t")
 D = 3
 GROUP = torch.arange(D)
 
@@ -51,11 +52,11 @@ def held_out():
 
 def guide():
     eye = torch.eye(D, dtype=torch.float64)
-    return GuidedEnsemble.alone(Gaussian(eye[0] * 0, eye), **PATH)
+    return GuidedEnsemble.alone(Gaussian(eye[0] * 0, eye), path=PATH)
 
 
 def trust(network, validation):
-    return measure_trust(network, guide(), validation, group=GROUP, **PATH)
+    return measure_trust(network, guide(), validation, group=GROUP, path=PATH)
 
 
 def test_a_network_that_knows_is_trusted(held_out):
@@ -91,7 +92,7 @@ def test_trusted_velocity_lies_between_guide_and_network(held_out):
             return guess.v_s + 1.0
 
     half = torch.full((1, N_KNOTS, D), 0.5)
-    field = GuidedEnsemble(guide().guide, [Up()], half, **PATH)
+    field = GuidedEnsemble(guide().guide, [Up()], half, path=PATH)
     torch.testing.assert_close(field(x, t, m_cond), guide()(x, t, m_cond) + 0.5)
 
 
@@ -102,6 +103,6 @@ def test_columns_nobody_can_tell_are_named(held_out):
         held_out,
         group=GROUP,
         is_num=torch.ones(D, dtype=torch.bool),
-        **PATH,
+        path=PATH,
     )
     assert flags.tolist() == [False, True, False]

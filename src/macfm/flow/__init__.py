@@ -11,13 +11,11 @@ from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
 from macfm.flow._masks import Masks, inference_masks, sample_masks
 from macfm.flow._noise import keyed_normal, row_keys
 from macfm.flow._path import (
+    Path,
     PathSample,
     Space,
     add_input_noise,
     end_point,
-    from_space,
-    sample_path,
-    to_space,
 )
 from macfm.flow._rows import RowConfig, TrainingRows, prepare_rows
 from macfm.flow._rules import Rules, find_rules
@@ -48,7 +46,6 @@ from macfm.flow._validation import (
     Validation,
     hold_out,
     make_validation,
-    readout_time,
 )
 from macfm.flow.network import (
     Ensemble,
@@ -75,6 +72,7 @@ __all__ = [
     "MLPVelocity",
     "Masks",
     "NetworkConfig",
+    "Path",
     "PathSample",
     "Power",
     "Preconditioned",
@@ -100,7 +98,6 @@ __all__ = [
     "find_rules",
     "fit_gaussian",
     "flow_matching_loss",
-    "from_space",
     "heun_step",
     "hold_out",
     "inference_masks",
@@ -112,13 +109,10 @@ __all__ = [
     "measure_trust",
     "no_better_than_mean",
     "prepare_rows",
-    "readout_time",
     "row_batches",
     "row_keys",
     "sample_masks",
-    "sample_path",
     "time_grid",
-    "to_space",
     "train",
     "trajectories",
 ]

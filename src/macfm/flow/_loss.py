@@ -47,7 +47,7 @@ def _mean_square(value: Tensor, where: Tensor) -> Tensor:
 
 def flow_matching_loss(
     network: nn.Module,
-    path: PathSample,
+    sample: PathSample,
     *,
     masks: Masks,
     xi: Tensor | None,
@@ -59,8 +59,8 @@ def flow_matching_loss(
     ----------
     network : nn.Module
         ``v_t = network(x_t, t, m_cond)``.
-    path : PathSample
-        Points and target velocities, from `sample_path`.
+    sample : PathSample
+        Points and target velocities, from `Path.sample`.
     masks : Masks
         The masks the path was made with.
     xi : Tensor, shape (n, d), or None
@@ -72,15 +72,15 @@ def flow_matching_loss(
     -------
     LossTerms
     """
-    v_t = network(path.x_t, path.t, masks.cond)
-    fm = _mean_square(v_t - path.v_star, masks.tgt)
+    v_t = network(sample.x_t, sample.t, masks.cond)
+    fm = _mean_square(v_t - sample.v_star, masks.tgt)
     stab = _mean_square(v_t, masks.cond)
     cons = torch.zeros_like(fm)
     if config.lambda_cons > 0:
         # NOTE[DIFF]: the perturbation moves targets only. Moving the conditioning
         # too, as printed, would punish the network for reading what was observed.
-        nudge = torch.where(masks.moved, config.eta_cons * (1 - path.s_t) * xi, 0.0)
-        v_near = network(path.x_t + nudge, path.t, masks.cond)
+        nudge = torch.where(masks.moved, config.eta_cons * (1 - sample.s_t) * xi, 0.0)
+        v_near = network(sample.x_t + nudge, sample.t, masks.cond)
         cons = _mean_square(v_near - v_t, masks.tgt)
     total = fm + config.lambda_stab * stab + config.lambda_cons * cons
     return LossTerms(fm=fm, stab=stab, cons=cons, total=total)

@@ -5,8 +5,8 @@ time t or to the schedule value s; the two differ by the factor s'(t). The paper
 Proposition 1 calls the objectives in the two spaces equivalent. They share their
 minimiser only after that rescaling, and they weigh times differently: the squared error
 in t-space is s'(t)² times the one in s-space. Which space the network speaks is
-therefore a setting (``space``), and every use goes through `to_space` and
-`from_space` below.
+therefore a setting (`Path.space`), and every use goes through `Path.to_space` and
+`Path.from_space`.
 NOTE[DIFF]: the paper trains in t-space only.
 """
 
@@ -40,50 +40,55 @@ class PathSample:
     """Derivative of the schedule at that time, shape ``(n, 1)``."""
 
 
-def to_space(v_s: Tensor, ds_t: Tensor, *, space: Space) -> Tensor:
-    """Express a velocity dx/ds in the given space: dx/dt = s'(t) dx/ds."""
-    return ds_t * v_s if space == "t" else v_s
+@dataclass(frozen=True)
+class Path:
+    """The way from noise to data, and what a velocity on it is taken by."""
 
+    schedule: Schedule
+    """How far along the path each time is."""
+    space: Space
+    """Whether velocities are dx/dt or dx/ds."""
 
-def from_space(v_t: Tensor, ds_t: Tensor, *, space: Space) -> Tensor:
-    """Undo `to_space`: the dx/ds behind a velocity of the given space."""
-    return v_t / ds_t if space == "t" else v_t
+    def to_space(self, v_s: Tensor, ds_t: Tensor) -> Tensor:
+        """Express a velocity dx/ds in the path's space: dx/dt = s'(t) dx/ds."""
+        return ds_t * v_s if self.space == "t" else v_s
 
+    def from_space(self, v_t: Tensor, ds_t: Tensor) -> Tensor:
+        """Undo `to_space`: the dx/ds behind a velocity of the path's space."""
+        return v_t / ds_t if self.space == "t" else v_t
 
-def sample_path(
-    x: Tensor,
-    *,
-    eps: Tensor,
-    t: Tensor,
-    masks: Masks,
-    schedule: Schedule,
-    space: Space,
-) -> PathSample:
-    """Place each row on its path at time ``t`` and give the target velocity there.
+    @property
+    def readout_time(self) -> float:
+        """The earliest time at which the network's end point is defined.
 
-    Parameters
-    ----------
-    x, eps : Tensor, shape (n, d)
-        Encoded data and standard normal noise.
-    t : Tensor, shape (n, 1)
-        Times in [0, 1].
-    masks : Masks
-        Conditioning coordinates stay at ``x``, moved ones move, the others are 0.
-    schedule : Schedule
-        How far along the path time ``t`` is.
-    space : {"t", "s"}
-        Velocity with respect to the time or to the schedule value.
+        It is 0 unless the network speaks dx/dt and the schedule starts at rest, where
+        the velocity at t = 0 is 0 and says nothing.
+        """
+        ds_0 = self.schedule(torch.zeros(1, dtype=torch.float64))[1].item()
+        return 0.0 if self.space == "s" or ds_0 > 0 else 0.1
 
-    Returns
-    -------
-    PathSample
-    """
-    s_t, ds_t = schedule(t)
-    anchored = torch.where(masks.cond, x, 0.0)
-    x_t = torch.where(masks.moved, s_t * x + (1 - s_t) * eps, anchored)  # eq:path
-    v_s = torch.where(masks.tgt, x - eps, 0.0)  # eq:schedule_velocity
-    v_star = to_space(v_s, ds_t, space=space)  # eq:target_velocity
-    return PathSample(x_t=x_t, v_star=v_star, t=t, s_t=s_t, ds_t=ds_t)
+    def sample(self, x: Tensor, *, eps: Tensor, t: Tensor, masks: Masks) -> PathSample:
+        """Place each row on its path at time ``t``, with the target velocity there.
+
+        Parameters
+        ----------
+        x, eps : Tensor, shape (n, d)
+            Encoded data and standard normal noise.
+        t : Tensor, shape (n, 1)
+            Times in [0, 1].
+        masks : Masks
+            Conditioning coordinates stay at ``x``, moved ones move, the others are 0.
+
+        Returns
+        -------
+        PathSample
+        """
+        s_t, ds_t = self.schedule(t)
+        anchored = torch.where(masks.cond, x, 0.0)
+        x_t = torch.where(masks.moved, s_t * x + (1 - s_t) * eps, anchored)  # eq:path
+        v_s = torch.where(masks.tgt, x - eps, 0.0)  # eq:schedule_velocity
+        v_star = self.to_space(v_s, ds_t)  # eq:target_velocity
+        return PathSample(x_t=x_t, v_star=v_star, t=t, s_t=s_t, ds_t=ds_t)
 
 
 def add_input_noise(

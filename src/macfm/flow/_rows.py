@@ -15,11 +15,10 @@ from macfm.flow._guide import (
     draw_gaussian,
     fit_gaussian,
 )
-from macfm.flow._path import Space
+from macfm.flow._path import Path
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import draw_rows
-from macfm.flow._schedule import Schedule
-from macfm.flow._validation import Validation, hold_out, make_validation, readout_time
+from macfm.flow._validation import Validation, hold_out, make_validation
 
 # A ridge counts like so many rows of independent columns. The least one is taken whose
 # squared error on hidden cells of left-out rows is within a standard error of the best,
@@ -88,8 +87,7 @@ class TrainingRows:
         self,
         network: nn.Module,
         *,
-        schedule: Schedule,
-        space: Space,
+        path: Path,
         generator: torch.Generator,
     ) -> Tensor:
         """Draw the holes from the network as it is by now, as `fills`."""
@@ -99,9 +97,7 @@ class TrainingRows:
             for rows in holes.split(_BATCH):
                 m_cond, x = self.observed[rows], self.x[rows]
                 eps = torch.randn(x.shape, generator=generator, device=x.device)
-                drawn = draw_rows(
-                    network, x, m_cond, eps=eps, schedule=schedule, space=space
-                )
+                drawn = draw_rows(network, x, m_cond, eps=eps, path=path)
                 for place, levels in self.levels:
                     drawn[:, place] = _nearest(drawn[:, place], levels)
                 fill[rows] = torch.where(m_cond, x, drawn)
@@ -114,8 +110,7 @@ def prepare_rows(
     *,
     group: np.ndarray,
     is_num: np.ndarray,
-    schedule: Schedule,
-    space: Space,
+    path: Path,
     config: RowConfig,
     seed: int,
     device: torch.device,
@@ -128,7 +123,7 @@ def prepare_rows(
         Encoded rows and where they hold a value; every row holds one.
     group, is_num : ndarray, shape (d,)
         Column of each coordinate, and whether it is numeric.
-    schedule, space
+    path : Path
         As in training.
     config : RowConfig
         What is wanted.
@@ -165,7 +160,7 @@ def prepare_rows(
         group=torch.from_numpy(group),
         rules=rules,
         move_missing=config.move_missing,
-        t=readout_time(schedule, space=space),
+        t=path.readout_time,
         generator=generator,
     )
 

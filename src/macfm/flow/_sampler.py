@@ -11,8 +11,7 @@ from torch import Tensor, nn
 
 from macfm.flow._masks import Masks, inference_masks
 from macfm.flow._noise import keyed_normal
-from macfm.flow._path import Space, end_point, from_space
-from macfm.flow._schedule import Schedule
+from macfm.flow._path import Path, end_point
 from macfm.flow._solver import SolverConfig, integrate
 from macfm.flow.network import GuidedEnsemble
 
@@ -39,8 +38,7 @@ def conditional_mean(
     network: nn.Module,
     batch: RowBatch,
     *,
-    schedule: Schedule,
-    space: Space,
+    path: Path,
     seed: int,
 ) -> Tensor:
     """Return E[X | observed] from one evaluation of the network at t = 0.
@@ -54,7 +52,7 @@ def conditional_mean(
         A trained velocity network.
     batch : RowBatch
         The rows.
-    schedule, space
+    path : Path
         As in training. A network that speaks dx/dt needs s'(0) > 0.
     seed : int
         Seeds the noise the network is started from (a preconditioned network does not
@@ -71,9 +69,9 @@ def conditional_mean(
     if getattr(network, "sees_noise_at_start", True):
         x_0 = _start(batch, masks=masks, seed=seed, draws=[0])
     t = torch.zeros(len(x_0), 1, dtype=x_0.dtype, device=x_0.device)
-    s_t, ds_t = schedule(t)
+    s_t, ds_t = path.schedule(t)
     v_t = network(x_0, t, masks.cond)
-    v_s = from_space(v_t, ds_t, space=space)
+    v_s = path.from_space(v_t, ds_t)
     return torch.where(masks.tgt, end_point(x_0, v_s, s_t), batch.x)
 
 
@@ -81,8 +79,7 @@ def trajectories(
     network: nn.Module,
     batch: RowBatch,
     *,
-    schedule: Schedule,
-    space: Space,
+    path: Path,
     config: SolverConfig,
     seed: int,
     draws: Sequence[int],
@@ -105,8 +102,7 @@ def trajectories(
         batch.x,
         batch.observed,
         config=config,
-        schedule=schedule,
-        space=space,
+        path=path,
     )
     return x_1.view(len(draws), *batch.x.shape)
 
@@ -118,8 +114,7 @@ def draw_rows(
     observed: Tensor,
     *,
     eps: Tensor,
-    schedule: Schedule,
-    space: Space,
+    path: Path,
 ) -> Tensor:
     """Draw rows once, quickly, from given noise, shape ``(n, d)``."""
     return _carry(
@@ -128,8 +123,7 @@ def draw_rows(
         x,
         observed,
         config=_QUICK,
-        schedule=schedule,
-        space=space,
+        path=path,
     )
 
 
@@ -140,8 +134,7 @@ def _carry(
     observed: Tensor,
     *,
     config: SolverConfig,
-    schedule: Schedule,
-    space: Space,
+    path: Path,
 ) -> Tensor:
     """Carry starting points of rows, several of each, with what was observed held."""
     n_points = len(x_0) // max(len(x), 1)
@@ -156,9 +149,7 @@ def _carry(
     def project(x: Tensor) -> Tensor:
         return torch.where(m_keep, x_keep, x)
 
-    return integrate(
-        velocity, x_0, config=config, schedule=schedule, space=space, project=project
-    )
+    return integrate(velocity, x_0, config=config, path=path, project=project)
 
 
 def aggregate(

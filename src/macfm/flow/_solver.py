@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from macfm.flow._path import Space
+from macfm.flow._path import Path
 from macfm.flow._schedule import Schedule
 
 Velocity = Callable[[Tensor, float], Tensor]
@@ -75,8 +75,7 @@ def integrate(
     x: Tensor,
     *,
     config: SolverConfig,
-    schedule: Schedule,
-    space: Space,
+    path: Path,
     project: Project,
 ) -> Tensor:
     """Carry ``x`` from noise to data, projecting after every step.
@@ -84,15 +83,13 @@ def integrate(
     Parameters
     ----------
     velocity : callable
-        ``velocity(x, t)``: dx/dt if ``space == "t"``, dx/ds if ``space == "s"``.
+        ``velocity(x, t)``: dx/dt or dx/ds, as the path says.
     x : Tensor, shape (n, d)
         The starting point, already projected.
     config : SolverConfig
         Solver, number of steps and grid.
-    schedule : Schedule
-        Translates between times and schedule values.
-    space : {"t", "s"}
-        The variable of integration.
+    path : Path
+        Its space is the variable of integration.
     project : callable
         Puts the held coordinates back.
 
@@ -101,8 +98,8 @@ def integrate(
     Tensor, shape (n, d)
     """
     step = STEPS[config.solver]
-    times = time_grid(config, schedule=schedule)
-    knots = times if space == "t" else schedule(times)[0]
+    times = time_grid(config, schedule=path.schedule)
+    knots = times if path.space == "t" else path.schedule(times)[0]
     time_of = dict(zip(knots.tolist(), times.tolist(), strict=True))
 
     def velocity_at(point: Tensor, u: float) -> Tensor:

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
 from macfm.flow._masks import sample_masks
-from macfm.flow._path import Space, add_input_noise, sample_path
+from macfm.flow._path import Path, add_input_noise
 from macfm.flow._rules import Rules
-from macfm.flow._schedule import Schedule, TimeLaw
+from macfm.flow._schedule import TimeLaw
 from macfm.flow._validation import Validation
 
 # When the guesses of missing cells are drawn again, as shares of the most steps.
@@ -194,8 +194,7 @@ def train(
     validation: Validation | None,
     group: Tensor,
     is_num: Tensor,
-    schedule: Schedule,
-    space: Space,
+    path: Path,
     time_law: TimeLaw,
     config: TrainConfig,
     loss_config: LossConfig,
@@ -223,8 +222,8 @@ def train(
         Held-out rows to judge by.
     group, is_num : Tensor, shape (d,)
         Column of each coordinate, and whether it is numeric.
-    schedule, space, time_law
-        Path, space of the velocity and law of the times.
+    path, time_law : Path, TimeLaw
+        The path and the law of the times.
     config, loss_config : TrainConfig, LossConfig
         The settings.
     generator : torch.Generator
@@ -275,8 +274,7 @@ def train(
                 rules=rules,
                 group=group,
                 is_num=is_num,
-                schedule=schedule,
-                space=space,
+                path=path,
                 time_law=time_law,
                 hide_rate=config.hide_rate,
                 loss_config=loss_config,
@@ -299,9 +297,7 @@ def train(
                 continue
             row_errors, val_error = None, math.nan
             if validation is not None:
-                row_errors = validation.row_errors(
-                    best.averaged, schedule=schedule, space=space
-                )
+                row_errors = validation.row_errors(best.averaged, path=path)
                 val_error = math.sqrt(row_errors.sum().item() / validation.n_cells)
             loss, fm, stab, cons = (running / (step - n_evaluated)).tolist()
             running, n_evaluated = torch.zeros_like(running), step
@@ -375,8 +371,7 @@ def _loss_of_batch(
     rules: Rules | None,
     group: Tensor,
     is_num: Tensor,
-    schedule: Schedule,
-    space: Space,
+    path: Path,
     time_law: TimeLaw,
     hide_rate: tuple[float, float],
     loss_config: LossConfig,
@@ -400,14 +395,14 @@ def _loss_of_batch(
         x = add_input_noise(
             x,
             xi=noise(),
-            s_t=schedule(t)[0],
+            s_t=path.schedule(t)[0],
             observed=observed,
             is_num=is_num,
             sigma_in=loss_config.sigma_in,
         )
-    path = sample_path(x, eps=noise(), t=t, masks=masks, schedule=schedule, space=space)
+    sample = path.sample(x, eps=noise(), t=t, masks=masks)
     xi = noise() if loss_config.lambda_cons > 0 else None
-    return flow_matching_loss(network, path, masks=masks, xi=xi, config=loss_config)
+    return flow_matching_loss(network, sample, masks=masks, xi=xi, config=loss_config)
 
 
 def _score(evaluation: Evaluation, *, stopping: str) -> float:

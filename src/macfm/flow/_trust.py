@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from macfm.flow._path import Space
-from macfm.flow._schedule import Schedule
+from macfm.flow._path import Path
 from macfm.flow._validation import Validation
 
 # Trust is measured at s = 0, 1/5, …, 4/5; beyond, where x_t tells nearly all, it stays.
@@ -21,8 +20,7 @@ def measure_trust(
     validation: Validation,
     *,
     group: Tensor,
-    schedule: Schedule,
-    space: Space,
+    path: Path,
 ) -> Tensor:
     """Find the share of a network's change to the guide that pays on held-out rows.
 
@@ -35,7 +33,7 @@ def measure_trust(
         Held-out rows.
     group : Tensor of int64, shape (d,)
         Column of each coordinate.
-    schedule, space
+    path : Path
         As in training.
 
     Returns
@@ -51,13 +49,10 @@ def measure_trust(
     z = A / se(A): nothing below z = 2, nearly all where the rows agree.
     """
     n_groups = int(group.max()) + 1
-    times = schedule.inverse(torch.arange(N_KNOTS - 1).double() / (N_KNOTS - 1))
+    times = path.schedule.inverse(torch.arange(N_KNOTS - 1).double() / (N_KNOTS - 1))
     knots = []
     for t in times.clamp(min=validation.t).tolist():
-        ends = [
-            validation.end_points(net, t=t, schedule=schedule, space=space)
-            for net in (guide, network)
-        ]
+        ends = [validation.end_points(net, t=t, path=path) for net in (guide, network)]
         scored = validation.masks.tgt
         e = torch.where(scored, validation.x - ends[0], 0.0).double()
         f = torch.where(scored, ends[1] - ends[0], 0.0).double()
@@ -75,8 +70,7 @@ def no_better_than_mean(
     *,
     group: Tensor,
     is_num: Tensor,
-    schedule: Schedule,
-    space: Space,
+    path: Path,
 ) -> Tensor:
     """Tell which columns of numbers are found no better than by their mean.
 
@@ -84,7 +78,7 @@ def no_better_than_mean(
     to tell, and the squared error falls by less than 2 % or a standard error.
     """
     n_groups = int(group.max()) + 1
-    end = validation.end_points(network, t=validation.t, schedule=schedule, space=space)
+    end = validation.end_points(network, t=validation.t, path=path)
     scored = validation.masks.tgt & is_num
     error = torch.where(scored, end - validation.x, 0.0).double().square()
     spread = torch.where(scored, validation.x, 0.0).double().square()

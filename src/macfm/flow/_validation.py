@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow._masks import Masks, sample_masks
-from macfm.flow._path import PathSample, Space, end_point, from_space, sample_path
+from macfm.flow._path import Path, PathSample, end_point
 from macfm.flow._rules import Rules
-from macfm.flow._schedule import Schedule
 
 # Held-out rows hide few cells, so that what remains is close to what `transform` sees.
 _HIDE_RATE = 0.15
@@ -31,7 +30,7 @@ class Validation:
     eps: Tensor
     """The noise they start from."""
     t: float
-    """Time at which the network is read, from `readout_time`."""
+    """Time at which the network is read, from `Path.readout_time`."""
     n_rows: int
     """Rows held out; each comes back under several masks."""
     n_cells: int
@@ -47,54 +46,36 @@ class Validation:
             eps=self.eps.to(device),
         )
 
-    def row_errors(
-        self, network: nn.Module, *, schedule: Schedule, space: Space
-    ) -> Tensor:
+    def row_errors(self, network: nn.Module, *, path: Path) -> Tensor:
         """Sum the squared errors of the end point over the hidden cells of each row.
 
         Returns shape ``(n,)``, float64, on the CPU.
         """
-        end = self.end_points(network, t=self.t, schedule=schedule, space=space)
+        end = self.end_points(network, t=self.t, path=path)
         miss = torch.where(self.masks.tgt, end - self.x, 0.0)
         errors = miss.double().square().sum(dim=1)
         # the same rows come back under several masks
         return errors.view(-1, self.n_rows).sum(dim=0).cpu()
 
     @torch.no_grad()
-    def end_points(
-        self, network: nn.Module, *, t: float, schedule: Schedule, space: Space
-    ) -> Tensor:
+    def end_points(self, network: nn.Module, *, t: float, path: Path) -> Tensor:
         """Follow the velocity from the path's point at time t, shape ``(n, d)``."""
         ends = []
         for rows in torch.arange(len(self.x)).split(_BATCH):
-            path = self._path(rows, t=t, schedule=schedule, space=space)
-            v_t = network(path.x_t, path.t, self.masks.cond[rows])
-            v_s = from_space(v_t, path.ds_t, space=space)
-            ends.append(end_point(path.x_t, v_s, path.s_t))
+            sample = self._sample(rows, t=t, path=path)
+            v_t = network(sample.x_t, sample.t, self.masks.cond[rows])
+            v_s = path.from_space(v_t, sample.ds_t)
+            ends.append(end_point(sample.x_t, v_s, sample.s_t))
         return torch.cat(ends)
 
-    def _path(
-        self, rows: Tensor, *, t: float, schedule: Schedule, space: Space
-    ) -> PathSample:
+    def _sample(self, rows: Tensor, *, t: float, path: Path) -> PathSample:
         masks = self.masks
-        return sample_path(
+        return path.sample(
             self.x[rows],
             eps=self.eps[rows],
             t=self.x.new_full((len(rows), 1), t),
             masks=Masks(masks.cond[rows], masks.tgt[rows], masks.moved[rows]),
-            schedule=schedule,
-            space=space,
         )
-
-
-def readout_time(schedule: Schedule, *, space: Space) -> float:
-    """Return the earliest time at which the network's end point is defined.
-
-    It is 0 unless the network speaks dx/dt and the schedule starts at rest, where the
-    velocity at t = 0 is 0 and says nothing.
-    """
-    ds_0 = schedule(torch.zeros(1, dtype=torch.float64))[1].item()
-    return 0.0 if space == "s" or ds_0 > 0 else 0.1
 
 
 def hold_out(
@@ -134,7 +115,7 @@ def make_validation(
     rules, move_missing
         As in `sample_masks`.
     t : float
-        Time at which the network is read, from `readout_time`.
+        Time at which the network is read, from `Path.readout_time`.
     generator : torch.Generator
         Source of the masks and the noise.
 

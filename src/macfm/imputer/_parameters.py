@@ -14,13 +14,11 @@ import numpy as np
 from macfm.flow import (
     LossConfig,
     NetworkConfig,
-    Schedule,
+    Path,
     SolverConfig,
-    Space,
     TimeLaw,
     TrainConfig,
     make_schedule,
-    readout_time,
 )
 
 
@@ -174,10 +172,8 @@ class Settings:
     """Networks whose velocities are averaged."""
     validation_share: float
     """Share of the rows held out to judge by."""
-    schedule: Schedule
-    """s(t)."""
-    space: Space
-    """Space of the network's velocity."""
+    path: Path
+    """From noise to data."""
     time_law: TimeLaw
     """Law of the training times."""
     network: NetworkConfig
@@ -366,9 +362,7 @@ def resolve(
     """
     chosen = resolved_values(parameters, n_rows=n_rows, n_columns=n_columns)
     settings = _settings(chosen)
-    if settings.method == "mean" and readout_time(
-        settings.schedule, space=settings.space
-    ):
+    if settings.method == "mean" and settings.path.readout_time:
         raise ValueError(
             f"method='mean' reads the velocity at t = 0, where the schedule "
             f"{chosen['schedule']!r} stands still; use velocity_space='s', "
@@ -393,8 +387,10 @@ def _settings(chosen: Mapping[str, Any]) -> Settings:
         n_trials=chosen["n_trials"],
         n_networks=chosen["n_networks"],
         validation_share=chosen["validation_share"],
-        schedule=make_schedule(chosen["schedule"], gamma=chosen["gamma"]),
-        space=chosen["velocity_space"],
+        path=Path(
+            make_schedule(chosen["schedule"], gamma=chosen["gamma"]),
+            chosen["velocity_space"],
+        ),
         time_law=TimeLaw(
             beta=None if law == "uniform" else tuple(law), share_t0=chosen["share_t0"]
         ),

@@ -248,9 +248,7 @@ def _network(contents: ModelContents, settings: Settings) -> nn.Module | None:
     ]
     if guided:
         guide, trust = _guide(contents.guide, d=encoder.d, n_members=len(members))
-        return GuidedEnsemble(
-            guide, members, trust, schedule=settings.schedule, space=settings.space
-        )
+        return GuidedEnsemble(guide, members, trust, path=settings.path)
     return members[0] if len(members) == 1 else Ensemble(members)
 
 
@@ -286,8 +284,7 @@ def _member(
         network = make_network(
             config,
             group=torch.from_numpy(encoder.group),
-            schedule=settings.schedule,
-            space=settings.space,
+            path=settings.path,
             hints=hints,
         )
     expected = {

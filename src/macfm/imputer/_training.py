@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +18,7 @@ from macfm.flow import (
     Ensemble,
     Evaluation,
     GuidedEnsemble,
+    Path,
     RowBatch,
     RowConfig,
     TrainConfig,
@@ -131,7 +131,7 @@ def train_networks(
     """
     useful = observed.any(axis=1)
     columns = torch.from_numpy(group)
-    path = {"schedule": settings.schedule, "space": settings.space}
+    path = settings.path
     with (
         reproducible(seed, device),
         training_progress(verbose=verbose, n_networks=settings.n_networks) as show,
@@ -145,7 +145,7 @@ def train_networks(
             config=_row_config(settings),
             seed=seed,
             device=device,
-            **path,
+            path=path,
         )
         members: list[nn.Module] = []
         trust: list[Tensor] = []
@@ -160,13 +160,13 @@ def train_networks(
 
             hints = rows.guide is not None and k % 2 == 0
             network = make_network(
-                settings.network, group=columns, hints=hints, **path
+                settings.network, group=columns, hints=hints, path=path
             ).to(device)
             generator = torch.Generator(device).manual_seed(seed + k)
-            guess_again = partial(rows.guess_again, generator=generator, **path)
+            guess_again = partial(rows.guess_again, generator=generator, path=path)
             velocity = network
             if hints:
-                velocity = GuidedEnsemble.alone(rows.guide, network, **path)
+                velocity = GuidedEnsemble.alone(rows.guide, network, path=path)
             config = _within_budget(settings, spent=time.perf_counter() - began, k=k)
             result = train(
                 velocity,
@@ -183,7 +183,7 @@ def train_networks(
                 loss_config=settings.loss,
                 generator=generator,
                 on_evaluation=on_evaluation,
-                **path,
+                path=path,
             )
             n_steps += result.n_steps
             history += [{"network": k, **line} for line in as_records(result.history)]
@@ -210,7 +210,7 @@ def train_networks(
             raise KeyboardInterrupt  # nothing was learned that could be kept
         network = members[0] if len(members) == 1 else Ensemble(members)
         if rows.guide is not None:
-            network = GuidedEnsemble(rows.guide, members, torch.stack(trust), **path)
+            network = GuidedEnsemble(rows.guide, members, torch.stack(trust), path=path)
         unknowable = torch.zeros(0, dtype=torch.bool)
         if rows.validation is not None:
             unknowable = no_better_than_mean(
@@ -218,7 +218,7 @@ def train_networks(
                 rows.validation,
                 group=columns.to(device),
                 is_num=torch.from_numpy(is_num).to(device),
-                **path,
+                path=path,
             )
     if rows.guide is not None:
         network.guide = rows.whole_guide
@@ -271,13 +271,13 @@ def _trust(
     rows: TrainingRows,
     judge: Validation | None,
     group: Tensor,
-    path: dict[str, Any],
+    path: Path,
 ) -> Tensor:
     """Measure how far a network is to be trusted; without a judge, not at all."""
     if judge is None:
         return torch.zeros(N_KNOTS, len(group), device=group.device)
-    alone = GuidedEnsemble.alone(rows.guide, **path)
-    return measure_trust(velocity, alone, judge, group=group, **path)
+    alone = GuidedEnsemble.alone(rows.guide, path=path)
+    return measure_trust(velocity, alone, judge, group=group, path=path)
 
 
 @dataclass(frozen=True)
@@ -322,8 +322,7 @@ class Filler:
                 mean = conditional_mean(
                     network,
                     batch,
-                    schedule=settings.schedule,
-                    space=settings.space,
+                    path=settings.path,
                     seed=self.seed,
                 )
                 filled.append(mean[: batch.n_rows].cpu())
@@ -344,8 +343,7 @@ class Filler:
                 filled = trajectories(
                     network,
                     batch,
-                    schedule=settings.schedule,
-                    space=settings.space,
+                    path=settings.path,
                     config=settings.solver,
                     seed=self.seed,
                     draws=draws,

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow._guide import Gaussian
-from macfm.flow._path import Space, to_space
-from macfm.flow._schedule import Schedule
+from macfm.flow._path import Path
 from macfm.flow.network._precondition import Preconditioned
 
 
@@ -57,23 +56,19 @@ class GuidedEnsemble(nn.Module):
         members: Sequence[Preconditioned],
         trust: Tensor,
         *,
-        schedule: Schedule,
-        space: Space,
+        path: Path,
     ) -> None:
         super().__init__()
         self.guide = guide
         self.members = nn.ModuleList(members)
         self.register_buffer("trust", trust)
-        self.schedule = schedule
-        self.space = space
+        self.path = path
 
     @classmethod
-    def alone(
-        cls, guide: Gaussian, *members: nn.Module, schedule: Schedule, space: Space
-    ) -> GuidedEnsemble:
+    def alone(cls, guide: Gaussian, *members: nn.Module, path: Path) -> GuidedEnsemble:
         """Return the guide without any network, or with networks fully trusted."""
         trust = torch.ones(len(members), 2, len(guide.mean), device=guide.mean.device)
-        return cls(guide, members, trust, schedule=schedule, space=space)
+        return cls(guide, members, trust, path=path)
 
     def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor) -> Tensor:
         """Predict the velocity at ``x_t``, shape ``(n, d)``.
@@ -81,9 +76,9 @@ class GuidedEnsemble(nn.Module):
         ``m_cond`` may have fewer rows, each of which then stands for several of
         ``x_t``.
         """
-        s_t, ds_t = self.schedule(t)
+        s_t, ds_t = self.path.schedule(t)
         guess = self.guide(x_t, s_t, m_cond)
-        v_guide = to_space(guess.v_s, ds_t, space=self.space)
+        v_guide = self.path.to_space(guess.v_s, ds_t)
         m_cond = m_cond.repeat(len(x_t) // max(len(m_cond), 1), 1)
         change = torch.zeros_like(v_guide)
         for member, trust in zip(self.members, self.trust, strict=True):

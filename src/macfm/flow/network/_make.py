@@ -7,8 +7,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from macfm.flow._path import Space
-from macfm.flow._schedule import Schedule
+from macfm.flow._path import Path
 from macfm.flow.network._mlp import MLPVelocity
 from macfm.flow.network._precondition import Preconditioned
 from macfm.flow.network._transformer import TransformerVelocity
@@ -44,8 +43,7 @@ def make_network(
     config: NetworkConfig,
     *,
     group: Tensor,
-    schedule: Schedule,
-    space: Space,
+    path: Path,
     hints: bool,
 ) -> nn.Module:
     """Build a velocity network for coordinates of the given columns.
@@ -56,10 +54,8 @@ def make_network(
         Its shape.
     group : Tensor of int64, shape (d,)
         Column of each coordinate.
-    schedule : Schedule
+    path : Path
         Read by the preconditioning.
-    space : {"t", "s"}
-        The space of the predicted velocity.
     hints : bool
         Whether the network stands around a guide and reads what it says.
     """
@@ -87,5 +83,5 @@ def make_network(
             n_hints=n_hints,
         )
     if config.precondition:
-        network = Preconditioned(network, schedule=schedule, space=space, hints=hints)
+        network = Preconditioned(network, path=path, hints=hints)
     return network

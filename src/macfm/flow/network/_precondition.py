@@ -6,8 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow._guide import Guess, plain_guess
-from macfm.flow._path import Space, end_point, to_space
-from macfm.flow._schedule import Schedule
+from macfm.flow._path import Path, end_point
 
 
 class Preconditioned(nn.Module):
@@ -32,20 +31,17 @@ class Preconditioned(nn.Module):
 
     sees_noise_at_start = False
 
-    def __init__(
-        self, network: nn.Module, *, schedule: Schedule, space: Space, hints: bool
-    ) -> None:
+    def __init__(self, network: nn.Module, *, path: Path, hints: bool) -> None:
         super().__init__()
         self.network = network
-        self.schedule = schedule
-        self.space = space
+        self.path = path
         self.hints = hints
 
     def forward(
         self, x_t: Tensor, t: Tensor, m_cond: Tensor, guess: Guess | None = None
     ) -> Tensor:
         """Predict the velocity at ``x_t``, shape ``(n, d)``."""
-        s_t, ds_t = self.schedule(t)
+        s_t, ds_t = self.path.schedule(t)
         moved = ~m_cond
         q = s_t**2 + (1 - s_t) ** 2
         hints: tuple[Tensor, ...] = ()
@@ -56,4 +52,4 @@ class Preconditioned(nn.Module):
             guess = plain_guess(x_t, s_t, moved)
         shown = torch.where(moved, s_t / q * x_t, x_t)
         f = self.network(shown, t, m_cond, hints)
-        return to_space(guess.v_s + guess.scale * f, ds_t, space=self.space)
+        return self.path.to_space(guess.v_s + guess.scale * f, ds_t)
