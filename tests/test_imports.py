@@ -16,6 +16,7 @@ SRC = Path(__file__).parents[1] / "src" / "macfm"
 # by their public names, and which packages beside the standard library.
 # "macfm" is the row of __init__.py.
 ALLOWED = {
+    "_budget": (set(), set()),
     "_errors": (set(), set()),
     "_version": (set(), set()),
     "_warn": (set(), set()),
@@ -23,7 +24,7 @@ ALLOWED = {
     "table": ({"_warn"}, {"numpy", "pandas", "polars", "pyarrow"}),
     "flow": (set(), {"numpy", "scipy", "torch"}),
     "imputer": (
-        {"table", "flow", "_version", "_warn", "_replace"},
+        {"table", "flow", "_budget", "_errors", "_version", "_warn", "_replace"},
         {"numpy", "pandas", "sklearn", "torch", "rich", "safetensors"},
     ),
     "macfm": ({"imputer", "plot", "profile", "_version"}, set()),
@@ -31,7 +32,7 @@ ALLOWED = {
     "profile": ({"table"}, {"numpy", "pandas", "scipy"}),
     "plot": ({"table", "profile"}, {"numpy", "pandas", "matplotlib"}),
     "judge": (
-        {"imputer", "table"},
+        {"imputer", "table", "_budget"},
         {
             *("numpy", "pandas", "scipy", "sklearn", "joblib", "torch"),
             *("threadpoolctl", "miceforest", "hyperimpute", "gcimpute"),

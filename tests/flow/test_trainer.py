@@ -89,6 +89,7 @@ def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None
             network,
             x[trained],
             observed[trained],
+            weights=None,
             fills=x[trained][None],
             refill=None,
             rules=None,

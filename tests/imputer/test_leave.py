@@ -77,8 +77,8 @@ def assert_kept(frame, filled):
     "settings",
     [
         {},
-        {"method": "sample", "n_trials": 3, "aggregate": "median"},
-        {"method": "sample", "n_trials": 2},
+        {"method": "median", "n_trials": 3},
+        {"n_trials": 2},
     ],
 )
 def test_rules_and_formulas_hold_whatever_is_filled_in(fitted, settings):

@@ -21,8 +21,8 @@ QUICK = {
 }
 READ_OUTS = {
     "mean": {"method": "mean"},
-    "mean of trajectories": {"method": "sample", "aggregate": "mean"},
-    "median of trajectories": {"method": "sample", "aggregate": "median"},
+    "mean of trajectories": {"n_trials": 100},
+    "median of trajectories": {"method": "median"},
 }
 LEGAL = {
     "charges": lambda v: v > 0,

@@ -86,7 +86,7 @@ def test_slopes_over_seeds(n, d):
 def test_too_short_a_budget_gives_the_guide_and_says_so():
     complete, hidden = linear_table(300, 4, seed=1)
     table = complete.mask(hidden)
-    imputer = MACFMImputer(random_state=0, verbose=False, max_seconds=0.01)
+    imputer = MACFMImputer(random_state=0, verbose=False, budget=0.01)
     with pytest.warns(UserWarning, match="filled by the linear guide alone"):
         filled = imputer.fit_transform(table)
     miss = (filled - complete).to_numpy()[hidden]
@@ -97,12 +97,12 @@ def test_too_short_a_budget_gives_the_guide_and_says_so():
 def test_few_steps_are_no_lack_of_time():
     complete, hidden = linear_table(300, 4, seed=1)
     imputer = MACFMImputer(
-        random_state=0, verbose=False, max_seconds=600, max_steps=20, evaluate_every=10
+        random_state=0, verbose=False, budget=600, max_steps=20, evaluate_every=10
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         imputer.fit(complete.mask(hidden))
-    assert not any("max_seconds" in str(one.message) for one in caught)
+    assert not any("budget" in str(one.message) for one in caught)
 
 
 def test_a_network_without_time_does_not_halve_the_trust_in_another(monkeypatch):
@@ -117,14 +117,14 @@ def test_a_network_without_time_does_not_halve_the_trust_in_another(monkeypatch)
         random_state=0,
         verbose=False,
         n_networks=2,
-        max_seconds=600,
+        budget=600,
         max_steps=120,
         d_model=32,
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         imputer.fit(complete.mask(hidden))
-    assert not any("max_seconds" in str(one.message) for one in caught)
+    assert not any("budget" in str(one.message) for one in caught)
     assert len(imputer.network_.members) == 1
 
 

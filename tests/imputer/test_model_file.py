@@ -84,7 +84,7 @@ WISHES = {
         "seen": (pd.Timestamp("2023-06-01", tz="Europe/Berlin"), None),
     },
     "numeric_transform": {"weight": "quantile", "stay": "auto"},
-    "impute": ["weight", "visits", "code", "grade", "admitted", "seen", "site", "born"],
+    "only": ["weight", "visits", "code", "grade", "admitted", "seen", "site", "born"],
     "ignore": ["note"],
     "add_indicator": True,
 }
@@ -132,7 +132,6 @@ CASES = {
         {
             "schedule": "power",
             "gamma": 1.5,
-            "method": "sample",
             "n_trials": 2,
             "time_law": (1.0, 2.0),
         },
@@ -313,12 +312,14 @@ sys.exit("torch" in sys.modules)
 
 def test_read_out_may_be_set_before_saving_and_after_loading(tmp_path):
     table = array()
-    fitted = MACFMImputer(**QUICK).fit(table).set_params(method="sample", n_trials=2)
+    fitted = MACFMImputer(**QUICK).fit(table).set_params(n_trials=2)
     fitted.save(tmp_path / "m")
     loaded = MACFMImputer.load(tmp_path / "m")
     assert_same(loaded.transform(table), fitted.transform(table))
     for model in (fitted, loaded):
-        model.set_params(method="mean", d_model=99)
+        model.set_params(n_trials=0)
+        with pytest.warns(UserWarning, match="d_model takes effect with the next fit"):
+            model.set_params(d_model=99)
     assert loaded.settings_ == fitted.settings_
     assert_same(loaded.transform(table), fitted.transform(table))
 
@@ -382,7 +383,9 @@ def test_unfitted_imputer_is_refused(tmp_path):
 
 
 def test_a_parameter_that_cannot_be_written_is_named(tmp_path):
-    fitted = MACFMImputer(**QUICK).fit(array()).set_params(bounds={"x0": (b"a", 1)})
+    fitted = MACFMImputer(**QUICK).fit(array())
+    with pytest.warns(UserWarning, match="bounds takes effect with the next fit"):
+        fitted.set_params(bounds={"x0": (b"a", 1)})
     message = "cannot be saved: in the parameter bounds, a value of type bytes"
     with pytest.raises(ValueError, match=message):
         fitted.save(tmp_path / "m")

@@ -3,13 +3,16 @@
 import inspect
 
 import pytest
+from sklearn.base import clone
 
 from macfm import MACFMImputer
-from macfm.imputer._parameters import PRESETS, resolve
+from macfm._errors import ParameterError
+from macfm.imputer._parameters import EXPERT, PRESETS
+from macfm.imputer._settings import resolve
 
 
 def resolved(n_rows=1000, **parameters):
-    return resolve(MACFMImputer(**parameters).get_params(), n_rows=n_rows)
+    return resolve(MACFMImputer(**parameters).get_params(deep=False), n_rows=n_rows)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -18,20 +21,83 @@ def test_preset_resolves_for_any_size(preset, n_rows):
     assert resolved(n_rows, preset=preset).n_networks >= 1
 
 
-def test_presets_set_exactly_the_parameters_left_at_none():
-    signature = inspect.signature(MACFMImputer).parameters
-    none = {name for name, p in signature.items() if p.default is None}
-    columns = {"categorical", "numeric", "ordinal", "impute", "ignore"}
-    columns |= {"leave", "derive"}
+def test_every_preset_sets_every_setting():
     for preset in PRESETS.values():
-        assert set(preset) == none - columns - {"random_state"}
+        assert set(preset) == {*EXPERT, "n_trials"}
+
+
+def test_the_constructor_shows_few_parameters_and_every_other_is_a_setting():
+    shown = set(inspect.signature(MACFMImputer).parameters) - {"more"}
+    assert not shown & set(EXPERT)
+    assert set(MACFMImputer().get_params()) == shown | set(EXPERT)
+    assert set(MACFMImputer().get_params(deep=False)) == shown
+
+
+def test_a_setting_is_the_same_by_keyword_in_settings_and_by_set_params():
+    one = MACFMImputer(max_steps=5, dropout=0.1)
+    other = MACFMImputer(settings={"max_steps": 5}).set_params(dropout=0.1)
+    assert one.get_params() == other.get_params()
+    assert one.get_params()["settings"] == {"max_steps": 5, "dropout": 0.1}
+    assert clone(one).get_params() == one.get_params()
+    assert one.set_params(max_steps=None, dropout=None).settings is None
+
+
+@pytest.mark.parametrize("wrong", ["max_step", "n_epochs"])
+def test_a_setting_that_is_none_is_refused_wherever_it_comes(wrong):
+    with pytest.raises(TypeError, match=f"no parameter '{wrong}'"):
+        MACFMImputer(**{wrong: 1})
+    with pytest.raises(ValueError, match=wrong):
+        MACFMImputer().set_params(**{wrong: 1})
+    with pytest.raises(ParameterError, match=f"no parameter '{wrong}'"):
+        resolved(settings={wrong: 1})
+    with pytest.raises(ParameterError, match="settings must be a dict"):
+        resolved(settings=[wrong])
+
+
+def test_errors_name_the_parameter():
+    with pytest.raises(ParameterError) as caught:
+        resolved(dropout=2)
+    assert caught.value.parameter == "dropout"
+    with pytest.raises(ParameterError, match="stands still") as caught:
+        resolved(schedule="cosine")
+    assert caught.value.parameter == "schedule"
+    assert resolved(schedule="cosine", n_trials=5).read_out.n_trials == 5
+
+
+def test_a_budget_is_seconds_or_text():
+    assert resolved(budget="1m30s").train.max_seconds == 90
+    assert resolved(budget=90).values["budget"] == 90
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"impute": ["a"]}, {"only": ["a"]}),
+        ({"max_seconds": 3}, {"budget": 3}),
+        ({"method": "sample"}, {"n_trials": 100}),
+        ({"method": "sample", "n_trials": 7}, {"n_trials": 7}),
+        ({"method": "sample", "preset": "paper"}, {"preset": "paper"}),
+        (
+            {"method": "sample", "aggregate": "median", "n_trials": 7},
+            {"method": "median", "n_trials": 7},
+        ),
+        ({"aggregate": "median"}, {"method": "median"}),
+    ],
+)
+def test_old_spellings_work_and_say_what_is_new(old, new):
+    with pytest.warns(FutureWarning, match="is now"):
+        one = MACFMImputer(**old)
+    assert one.get_params() == MACFMImputer(**new).get_params()
+    with pytest.warns(FutureWarning, match="is now"):
+        other = MACFMImputer().set_params(**old)
+    assert other.get_params() == MACFMImputer(**new).get_params()
 
 
 def test_paper_preset_is_the_paper():
     paper = resolved(preset="paper")
-    assert (paper.method, paper.aggregate, paper.n_trials) == ("sample", "mean", 50)
-    assert (paper.solver.solver, paper.solver.n_steps) == ("heun", 10)
-    assert paper.solver.grid == "uniform"
+    assert (paper.read_out.method, paper.read_out.n_trials) == ("mean", 50)
+    solver = paper.read_out.solver
+    assert (solver.solver, solver.n_steps, solver.grid) == ("heun", 10, "uniform")
     assert paper.train.stopping == "objective"
     network = paper.network
     assert network.backbone == "mlp"
@@ -50,5 +116,5 @@ def test_larger_tables_get_larger_networks_unless_told_otherwise():
 
 
 def test_parameters_override_their_preset():
-    assert resolved(preset="paper", n_trials=7).n_trials == 7
+    assert resolved(preset="paper", n_trials=7).read_out.n_trials == 7
     assert resolved(preset="paper", mask_input=True).network.n_masks == 1

@@ -87,7 +87,7 @@ def check_shares(make, **parameters):
     draws = [draw["y"][hidden] for draw in imputer.sample(table, 10)]
     drawn = pd.concat(draws)
     filled = {"mean": imputer.transform(table)["y"][hidden]}
-    imputer.set_params(method="sample", n_trials=20)
+    imputer.set_params(n_trials=20)
     filled["sample"] = imputer.transform(table)["y"][hidden]
     for level in truth.unique():
         share = (truth == level).mean()

@@ -188,7 +188,7 @@ def test_tables_as_users_have_them():
 
 
 def test_only_columns_the_imputer_fills_are_scored(frame):
-    found = compare(frame, imputer=tiny(impute=["noise"]), n_folds=1, methods=[])
+    found = compare(frame, imputer=tiny(only=["noise"]), n_folds=1, methods=[])
     assert found.columns["column"].unique().tolist() == ["noise"]
 
 

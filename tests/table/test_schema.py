@@ -102,7 +102,7 @@ def test_ordinal_levels_keep_their_order():
 
 
 def test_impute_names_the_only_columns_to_fill():
-    schema = infer({"a": [1.0, 2.0], "b": [1.0, 2.0]}, impute=["b"])
+    schema = infer({"a": [1.0, 2.0], "b": [1.0, 2.0]}, only=["b"])
     assert [column.impute for column in schema.columns] == [False, True]
 
 
@@ -162,7 +162,7 @@ FRAME = {"age": [1.0, 2.0], "stage": ["I", "II"], "day": pd.to_datetime([0, 10**
         ),
         ({"ordinal": {"stag": ["I"]}}, ValueError, r"ordinal .*'stag'.*\['stage'\]"),
         ({"bounds": {"zzz": (0, 1)}}, ValueError, r"bounds .*\['zzz'\]$"),
-        ({"impute": ["day", "dy"]}, ValueError, r"impute .*\['dy'\].*\['day'\]"),
+        ({"only": ["day", "dy"]}, ValueError, r"only .*\['dy'\].*\['day'\]"),
         ({"ignore": ["Age"]}, ValueError, r"ignore .*'Age'.*\['age'\]"),
         ({"numeric_transform": {"ag": "auto"}}, ValueError, "numeric_transform .*'ag'"),
         ({"numeric_transform": "log"}, ValueError, "one of .* got 'log'"),
@@ -176,9 +176,9 @@ FRAME = {"age": [1.0, 2.0], "stage": ["I", "II"], "day": pd.to_datetime([0, 10**
             r"\['stage'\] are named in both categorical and ordinal",
         ),
         (
-            {"impute": ["age"], "ignore": ["age"]},
+            {"only": ["age"], "ignore": ["age"]},
             ValueError,
-            r"\['age'\] are named in both impute and ignore",
+            r"\['age'\] are named in both only and ignore",
         ),
         ({"ordinal": {"stage": ["I", "III"]}}, ValueError, "'stage' holds 'II'"),
         ({"ordinal": {"stage": ["I", "I", "II"]}}, ValueError, "'stage' must be dist"),

@@ -21,14 +21,14 @@ TRIAL_SECONDS = 2.0
 def dry_run(source: Source, options: Mapping[str, Any], voice: Voice) -> None:
     """Say what would be done, after a trial of two seconds that is thrown away."""
     imputer = _model.make_imputer(source, options)
-    budget = imputer.max_seconds
+    budget = imputer.budget
     most = TRIAL_SECONDS if budget is None else min(TRIAL_SECONDS, budget)
     trial = _like(imputer).set_params(verbose=False)
     with warnings.catch_warnings():
         # The first step loads and sets up what later ones need.
         warnings.simplefilter("ignore", UserWarning)
         _model.fit(_like(trial).set_params(max_steps=1), source, voice)
-    fitted = _model.fit(trial.set_params(max_seconds=most), source, voice)
+    fitted = _model.fit(trial.set_params(budget=most), source, voice)
     click.echo(source.headline())
     tell_notes(source, voice)
 

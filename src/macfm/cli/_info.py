@@ -20,7 +20,7 @@ from macfm.cli._options import json_option
 if TYPE_CHECKING:
     from rich.console import Console
 
-_NUMBERS = ("preset", "backbone", "d_model", "n_blocks", "method", "aggregate")
+_NUMBERS = ("preset", "backbone", "d_model", "n_blocks", "method")
 
 
 @click.command(cls=Polite)

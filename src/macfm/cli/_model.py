@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import time
 import warnings
@@ -30,13 +29,13 @@ if TYPE_CHECKING:
 # `--method` by the parameters of the imputer; None is the preset's own.
 _READ_OUT = {
     None: {},
-    "mean": {"method": None, "aggregate": "mean"},
-    "median": {"method": "sample", "aggregate": "median"},
+    "mean": {"method": "mean"},
+    "median": {"method": "median"},
     "sample": {},
 }
 # They add columns to the table, or say what `--quiet` says.
 # --seed sets the last.
-_NOT_SET = ("self", "add_indicator", "verbose", "random_state")
+_NOT_SET = ("settings", "add_indicator", "verbose", "random_state")
 
 
 @dataclass(frozen=True)
@@ -66,14 +65,14 @@ def make_imputer(source: Source, options: Mapping[str, Any]) -> MACFMImputer:
         "preset": options["preset"],
         "random_state": options["seed"],
         "device": options["device"] or "auto",
-        "max_seconds": options["budget"],
+        "budget": options["budget"],
         "categorical": _parse.names("--categorical", options["categorical"], kinds),
         "numeric": _parse.names("--numeric", options["numeric"], kinds),
         "ordinal": _parse.ordinals(options["ordinal"], kinds),
         "bounds": _parse.bounds(options["bounds"], kinds),
         "leave": _parse.rules(options["leave"], kinds),
         "derive": _parse.formulas(options["derive"], kinds),
-        "impute": _parse.names("--only", options["only"], kinds),
+        "only": _parse.names("--only", options["only"], kinds),
         "ignore": source.ignore,
         "verbose": not options["quiet"],
     }
@@ -82,8 +81,7 @@ def make_imputer(source: Source, options: Mapping[str, Any]) -> MACFMImputer:
 
     from macfm import MACFMImputer
 
-    parameters = inspect.signature(MACFMImputer.__init__).parameters
-    allowed = [name for name in parameters if name not in _NOT_SET]
+    allowed = [name for name in MACFMImputer().get_params() if name not in _NOT_SET]
     return MACFMImputer(**wishes | _parse.settings(options["settings"], allowed))
 
 
@@ -98,7 +96,7 @@ def fit(imputer: MACFMImputer, source: Source, voice: Voice) -> Fitted:
     except (ValueError, TypeError) as error:
         # A parameter out of range was typed wrongly; the table is not at fault.
         about = re.split("[ =]", str(error), maxsplit=1)[0]
-        wrong = about in imputer.get_params(deep=False)
+        wrong = about in imputer.get_params()
         said = str(error) if wrong else f"{source.file.source}: {error}"
         raise Failure(said, USAGE if wrong else 1) from error
     return Fitted(imputer, time.perf_counter() - began)

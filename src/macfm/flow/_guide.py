@@ -132,6 +132,7 @@ def fit_gaussian(
     max_iter: int,
     tol: float,
     start: Moments | None = None,
+    weights: np.ndarray | None = None,
 ) -> Moments:
     """Fit a normal distribution to rows with holes by expectation-maximisation.
 
@@ -145,6 +146,8 @@ def fit_gaussian(
         Most rounds, and the change of the moments at which to stop.
     start : tuple of ndarray or None
         Mean and covariance to begin with; None begins with independent columns.
+    weights : ndarray, shape (n,), or None
+        How much each row counts; None counts all alike.
 
     Returns
     -------
@@ -157,6 +160,8 @@ def fit_gaussian(
     column with 99 % holes. So two rounds are taken and extrapolated, as in squared
     extrapolation (SQUAREM, Varadhan and Roland 2008).
     """
+    if weights is not None:
+        weights = weights / weights.mean()
     values = np.where(observed, x, 0.0).astype(float)
     counts = np.maximum(observed.sum(axis=0), 1)
     moments = start
@@ -167,11 +172,11 @@ def fit_gaussian(
         variance = (centered**2).sum(axis=0) / counts + ridge / share
         moments = mean, np.diag(variance)
     for k in range(0, max(max_iter, 1), 2):
-        first = _em_round(values, observed, moments, ridge=ridge)
+        first = _em_round(values, observed, moments, ridge=ridge, weights=weights)
         change = max(np.abs(a - b).max() for a, b in zip(first, moments, strict=True))
         if change < tol or k + 1 >= max_iter:
             return first
-        second = _em_round(values, observed, first, ridge=ridge)
+        second = _em_round(values, observed, first, ridge=ridge, weights=weights)
         before, moments = moments, second
         if k + 2 < max_iter:
             moments = _extrapolated(before, first, second, least=ridge / 2)
@@ -179,7 +184,12 @@ def fit_gaussian(
 
 
 def _em_round(
-    values: np.ndarray, observed: np.ndarray, moments: Moments, *, ridge: float
+    values: np.ndarray,
+    observed: np.ndarray,
+    moments: Moments,
+    *,
+    ridge: float,
+    weights: np.ndarray | None,
 ) -> Moments:
     """Fill the holes under a normal law, and fit one to what that gives."""
     n, d = values.shape
@@ -190,11 +200,14 @@ def _em_round(
         values, observed, mean=mean, covariance=covariance
     ):
         filled[rows[:, None], unknown] = center
+        if weights is not None:
+            inside = inside * weights[rows, None, None]
         pairs = unknown[:, :, None] * d + unknown[:, None, :]
         spread += np.bincount(pairs.ravel(), inside.ravel(), minlength=d * d)
-    mean = filled.mean(axis=0)
+    mean = np.average(filled, axis=0, weights=weights)
     centered = filled - mean
-    covariance = (centered.T @ centered + spread.reshape(d, d)) / n
+    weighted = centered if weights is None else centered * weights[:, None]
+    covariance = (weighted.T @ centered + spread.reshape(d, d)) / n
     covariance[np.diag_indices(d)] += ridge
     return mean, covariance
 

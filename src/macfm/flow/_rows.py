@@ -65,6 +65,8 @@ class TrainingRows:
     """Rows to train on, 0 where not observed, shape ``(n, d)``."""
     observed: Tensor
     """True where they hold a value, shape ``(n, d)``."""
+    weights: Tensor | None
+    """How much each of them counts, shape ``(n,)``; None if all count alike."""
     fills: Tensor | None
     """Their guesses, shape ``(n_fills, n, d)``."""
     rules: Rules | None
@@ -108,6 +110,7 @@ def prepare_rows(
     x: np.ndarray,
     observed: np.ndarray,
     *,
+    weights: np.ndarray | None,
     group: np.ndarray,
     is_num: np.ndarray,
     path: Path,
@@ -121,6 +124,8 @@ def prepare_rows(
     ----------
     x, observed : ndarray, shape (n, d)
         Encoded rows and where they hold a value; every row holds one.
+    weights : ndarray, shape (n,), or None
+        How much each row counts; None counts all alike.
     group, is_num : ndarray, shape (d,)
         Column of each coordinate, and whether it is numeric.
     path : Path
@@ -146,8 +151,9 @@ def prepare_rows(
     if config.guide and x.shape[1] <= MAX_COORDINATES:
         known = x[trained], observed[trained]
         ridge = _choose_ridge(*known, group=group, rng=rng)
-        moments = _fit(*known, ridge)
-        whole = _fit(x, observed, ridge, start=moments)
+        some = None if weights is None else weights[trained]
+        moments = _fit(*known, ridge, weights=some)
+        whole = _fit(x, observed, ridge, start=moments, weights=weights)
     fills = None
     levels = _levels(x, observed, group=group, is_num=is_num)
     if config.move_missing:
@@ -170,6 +176,7 @@ def prepare_rows(
     return TrainingRows(
         x=tensor(x[trained]),
         observed=tensor(observed[trained]),
+        weights=None if weights is None else tensor(weights[trained]),
         fills=None if fills is None else tensor(fills[:, trained]),
         rules=None if rules is None else rules.to(device),
         validation=None if validation is None else validation.to(device),
@@ -185,6 +192,7 @@ def _fit(
     ridge: float,
     *,
     start: tuple[np.ndarray, np.ndarray] | None = None,
+    weights: np.ndarray | None = None,
     max_iter: int = _MAX_ITER,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fit to evenly spaced rows, at most so many."""
@@ -196,6 +204,7 @@ def _fit(
         max_iter=max_iter,
         tol=_TOL,
         start=start,
+        weights=None if weights is None else weights[::step],
     )
 
 

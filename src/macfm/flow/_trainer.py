@@ -84,14 +84,25 @@ class TrainResult:
 
 
 class _RowStream:
-    """Rows in a new random order every epoch, cut into batches of one size."""
+    """Rows in a new random order every epoch, cut into batches of one size.
 
-    def __init__(self, rows: Tensor, *, generator: torch.Generator) -> None:
+    With weights rows are drawn by lot, each as often as it counts.
+    """
+
+    def __init__(
+        self, rows: Tensor, weights: Tensor | None, *, generator: torch.Generator
+    ) -> None:
         self._rows = rows
+        self._weights = weights
         self._generator = generator
         self._queue = rows[:0]
 
     def take(self, n: int) -> Tensor:
+        if self._weights is not None:
+            drawn = torch.multinomial(
+                self._weights, n, replacement=True, generator=self._generator
+            )
+            return self._rows[drawn]
         while len(self._queue) < n:
             order = torch.randperm(
                 len(self._rows), generator=self._generator, device=self._rows.device
@@ -188,6 +199,7 @@ def train(
     x: Tensor,
     observed: Tensor,
     *,
+    weights: Tensor | None,
     fills: Tensor | None,
     refill: Callable[[nn.Module], Tensor] | None,
     rules: Rules | None,
@@ -211,6 +223,8 @@ def train(
         Encoded training rows, 0 where not observed.
     observed : Tensor of bool, shape (n, d)
         True where the table holds a value.
+    weights : Tensor, shape (n,), or None
+        How much each row counts; None counts all alike.
     fills : Tensor, shape (n_fills, n, d), or None
         Guesses of the rows' missing coordinates, one of which is transported in each
         batch and never scored; None leaves them where they are, as the paper does.
@@ -245,7 +259,9 @@ def train(
     # NOTE[DIFF]: the paper stops on the training objective (stopping="objective"), and
     # does not speak of weight averaging, warm-up, decay or clipping.
     began = time.perf_counter()
-    stream = _RowStream(torch.arange(len(x), device=x.device), generator=generator)
+    stream = _RowStream(
+        torch.arange(len(x), device=x.device), weights, generator=generator
+    )
     optimizer = torch.optim.AdamW(
         network.parameters(),
         lr=config.learning_rate,

@@ -8,11 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from macfm.imputer._model_file import ModelFileError, describe_model
+from macfm.imputer._parameters import EXPERT, READ_OUT, Parameter
 
 if TYPE_CHECKING:
     from macfm.imputer._estimator import MACFMImputer
 
-__all__ = ["MACFMImputer", "ModelFileError", "describe_model"]
+__all__ = [
+    "EXPERT",
+    "READ_OUT",
+    "MACFMImputer",
+    "ModelFileError",
+    "Parameter",
+    "describe_model",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,41 +1,53 @@
-"""MACFMImputer: the scikit-learn contract around `table` and `flow`."""
+"""MACFMImputer: the scikit-learn contract around a fitted model."""
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from numbers import Integral
+from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from torch import nn
 
 from macfm._warn import warn_user
-from macfm.flow import GuidedEnsemble
-from macfm.imputer._parameters import READ_OUT, Settings, resolve, resolved_values
+from macfm.imputer._fit import Fit, fit_model, wishes_of
+from macfm.imputer._input import (
+    check_weights,
+    read_for_fit,
+    read_for_model,
+    report_unknown,
+)
+from macfm.imputer._intervals import intervals_of
+from macfm.imputer._model import FittedModel
+from macfm.imputer._old_words import in_new_words, is_old_word
+from macfm.imputer._parameters import EXPERT, READ_OUT, same_value, unknown_parameter
+from macfm.imputer._repr import fitted_html
 from macfm.imputer._saved import load_imputer, save_imputer
-from macfm.imputer._training import Filler, resolve_device, train_networks
+from macfm.imputer._settings import Settings, in_force, resolve
+from macfm.imputer._training import resolve_device
 from macfm.table import (
     Cells,
-    Encoded,
     Table,
     TableEncoder,
     TableSchema,
     Wishes,
     append_flags,
-    as_table,
-    check_columns,
-    read_wishes,
-    retype_empty,
 )
+
+# Beside the read-out's, parameters that count after `fit` as well.
+_OF_ALL_TIMES = (
+    *("leave", "derive", "handle_unknown", "add_indicator", "device", "verbose"),
+    *READ_OUT,
+)
+# What the network was trained under, whatever is set afterwards.
+_OF_THE_PATH = ("schedule", "gamma", "velocity_space")
 
 
 class MACFMImputer(TransformerMixin, BaseEstimator):
@@ -49,19 +61,18 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     preset : {"default", "fast", "best", "paper"}, default="default"
-        Where every parameter left at None takes its value. ``"fast"`` trains one small
-        network, ``"best"`` five large ones; ``"paper"`` is the published method: a
-        plain MLP that does not see the mask, stopped on the training objective, the
+        Where every setting that is not given takes its value. ``"fast"`` trains one
+        small network, ``"best"`` five large ones; ``"paper"`` is the published method:
+        a plain MLP that does not see the mask, stopped on the training objective, the
         mean of 50 Heun trajectories of 10 steps.
-    method : {"mean", "sample"}, default=None
-        How `transform` fills a cell. ``"mean"``: the conditional mean from one
-        evaluation of the network; ``"sample"``: `n_trials` trajectories, aggregated.
-    aggregate : {"mean", "median"}, default=None
-        Center of the trajectories for numeric columns: the mean for the least squared
-        error, the median for the least absolute error. Categories always take the
-        highest averaged probability.
+    method : {"mean", "median", "draw"}, default="mean"
+        How `transform` fills a number: with the mean, which has the least squared
+        error, the median, which has the least absolute error, or one plausible draw.
+        Categories take the most likely one, or a draw.
     n_trials : int, default=None
-        Trajectories a row with ``method="sample"``.
+        Trajectories a row behind a mean or median; with 0 the mean is read from one
+        evaluation of the network. None is 0 for a mean (50 in the preset ``"paper"``)
+        and 100 for a median.
     categorical : list of column names, default=None
         Columns to treat as categories although their type is numeric.
     numeric : list of column names, default=None
@@ -82,13 +93,12 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         ``"quantile"`` maps to normal scores, ``"auto"`` does so for heavy tails only.
         On the quantile scale ``method="mean"`` gives a central value close to the
         median, not the mean.
-    max_one_hot : int, default=None
-        Columns of up to this many categories are encoded one-hot, those of more as
-        analog bits.
-    impute : list of column names, default=None
+    only : list of column names, default=None
         Columns to fill; the others inform but keep their holes. None fills all.
+    id : list of column names, default=None
+        Columns that name the rows: ignored by the model, shown by the report.
     ignore : list of column names, default=None
-        Columns that neither inform nor are filled, such as identifiers.
+        Columns that neither inform nor are filled.
     leave : dict of column name to rule, or mask, default=None
         Holes that mean “does not apply” and stay empty. A rule such as
         ``{"age_dx": "diabetes == 'No'"}`` is judged on the completed row, in each draw
@@ -111,85 +121,10 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     add_indicator : bool, default=False
         Append a column that says where a value was missing, for each column that had
         holes in `fit`.
-    n_networks : int, default=None
-        Networks trained, each from its own start; their velocities are averaged.
-    backbone : {"mlp", "transformer"}, default=None
-        The velocity network: an MLP over the row or attention between columns.
-    d_model, n_blocks : int, default=None
-        Width and depth of the network.
-    n_heads : int, default=None
-        Attention heads of the transformer.
-    dropout : float, default=None
-        Share of hidden units dropped in training.
-    mask_input : bool, default=None
-        Whether the network is told which cells are shown to it.
-    residual : bool, default=None
-        Residual blocks in the MLP instead of a plain stack.
-    n_frequencies : int, default=None
-        Learned sinusoids of each value that the MLP sees beside it; they resolve steps
-        and spikes, such as a value that most rows share.
-    precondition : bool, default=None
-        Whether the network predicts a quantity of unit variance at every t, which at
-        t = 0 is the conditional mean and does not see the noise.
-    guide : bool, default=None
-        Whether a normal distribution fitted to the table guides the networks: they
-        learn what it leaves, and count only where that helps on held-out rows. Every
-        second network of several is trained without it. Needs `precondition`.
-    schedule : {"linear", "power", "cosine"}, default=None
-        s(t) of the path.
-    gamma : float, default=None
-        Exponent of the power schedule, in [1, 3].
-    velocity_space : {"t", "s"}, default=None
-        Whether the network predicts dx/dt or dx/ds.
-    time_law : "uniform" or (a, b), default=None
-        Law of the training times, uniform or Beta(a, b).
-    share_t0 : float, default=None
-        Share of training rows held at t = 0, where the conditional mean is read.
-    hide_rate : (low, high), default=None
-        Range from which each training row draws the share of its cells to hide.
-    lambda_stab, lambda_cons : float, default=None
-        Weights of the stability and the consistency term.
-    eta_cons : float, default=None
-        Size of the perturbation in the consistency term.
-    sigma_in : float, default=None
-        Input noise on observed numeric values in training.
-    batch_size : int, default=None
-        Rows a training step.
-    max_steps : int, default=None
-        Most training steps.
-    max_seconds : float, default=None
-        Most seconds of training; results then depend on the machine's speed. With too
-        few to learn from, the guide fills alone and a warning says so.
-    learning_rate, weight_decay : float, default=None
-        Settings of AdamW.
-    warmup_steps : int, default=None
-        Steps over which the learning rate rises.
-    decay_share : float, default=None
-        Share of the steps over which it falls to 0 at the end.
-    ema_decay : float, default=None
-        Decay of the weight average that is kept.
-    clip_norm : float, default=None
-        Largest gradient norm.
-    stopping : {"validation", "objective", "none"}, default=None
-        What must stop improving for training to end: the error on hidden cells of
-        held-out rows, the training objective, or nothing (all of `max_steps`).
-    patience : int, default=None
-        Evaluations without improvement that end the constant phase of training.
-    evaluate_every : int, default=None
-        Steps between evaluations.
-    validation_share : float, default=None
-        Share of rows held out, the same for all networks: to stop by with
-        ``stopping="validation"``, and to tell how far networks count beside a guide.
-    solver : {"euler", "heun"}, default=None
-        Solver of the trajectories.
-    n_steps : int, default=None
-        Its number of steps.
-    grid : {"uniform", "schedule", "beta"}, default=None
-        Where the steps lie: evenly in t, evenly in s, or denser near the data.
-    grid_beta : float, default=None
-        Concentration of the ``"beta"`` grid.
-    transform_batch_size : int, default=4096
-        Rows the network evaluates at a time; bounds memory, never changes a value.
+    budget : float or str, default=None
+        Most time for training, in seconds or as text such as ``"5m"``; results then
+        depend on the machine's speed. With too little to learn from, the guide fills
+        alone and a warning says so.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to compute; ``"auto"`` takes a GPU if there is one.
     verbose : bool or int, default=True
@@ -198,9 +133,18 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         Seed of everything random. With an int, `fit` on the same table gives the same
         model again on the same CPU, whatever the number of threads, and `transform`
         gives a row the same values in any order, subset and batch of rows.
+    settings : dict, default=None
+        Expert settings by name, such as ``{"max_steps": 500}``: network, path,
+        training, solver. Each may also be given as a keyword of its own and set with
+        `set_params`. `macfm.imputer.EXPERT` lists them with their meaning and their
+        values in every preset, and so does the reference.
+    **more
+        Expert settings as keywords.
 
     Attributes
     ----------
+    model_ : FittedModel
+        What was learned, as a value; the attributes down to `seed_` are its parts.
     schema_ : TableSchema
         The columns as they were understood: kinds, categories, bounds.
     encoder_ : TableEncoder
@@ -217,9 +161,8 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     seed_ : int
         The seed drawn from `random_state`.
     settings_ : dict
-        The parameters in force, with the preset's values for those left at None. Those
-        of the read-out (`method`, `n_trials`, `solver`, ...) follow `set_params`, the
-        others are those of `fit`.
+        The values in force, the preset's included. Those of the read-out (`method`,
+        `n_trials`, `solver`, ...) follow `set_params`, the others are those of `fit`.
     imputed_mask_ : ndarray of bool, (n_samples, n_features)
         True where `fit_transform` fills a cell. Not part of a saved model. After `fit`
         alone, holes that a rule of `leave` may keep count as filled.
@@ -255,126 +198,116 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         self,
         *,
         preset: str = "default",
-        method: str | None = None,
-        aggregate: str | None = None,
+        method: str = "mean",
         n_trials: int | None = None,
         categorical: Sequence[Any] | None = None,
         numeric: Sequence[Any] | None = None,
         ordinal: Mapping[Any, Sequence[Any]] | None = None,
         bounds: Mapping[Any, Any] | str | None = "auto",
         numeric_transform: str | Mapping[Any, str] = "standard",
-        max_one_hot: int | None = None,
-        impute: Sequence[Any] | None = None,
+        only: Sequence[Any] | None = None,
+        id: Sequence[Any] | None = None,
         ignore: Sequence[Any] | None = None,
         leave: Any = None,
         derive: Mapping[Any, str] | None = None,
         empty_columns: str = "keep",
         handle_unknown: str = "ignore",
         add_indicator: bool = False,
-        n_networks: int | None = None,
-        backbone: str | None = None,
-        d_model: int | None = None,
-        n_blocks: int | None = None,
-        n_heads: int | None = None,
-        dropout: float | None = None,
-        mask_input: bool | None = None,
-        residual: bool | None = None,
-        n_frequencies: int | None = None,
-        precondition: bool | None = None,
-        guide: bool | None = None,
-        schedule: str | None = None,
-        gamma: float | None = None,
-        velocity_space: str | None = None,
-        time_law: str | tuple[float, float] | None = None,
-        share_t0: float | None = None,
-        hide_rate: tuple[float, float] | None = None,
-        lambda_stab: float | None = None,
-        lambda_cons: float | None = None,
-        eta_cons: float | None = None,
-        sigma_in: float | None = None,
-        batch_size: int | None = None,
-        max_steps: int | None = None,
-        max_seconds: float | None = None,
-        learning_rate: float | None = None,
-        weight_decay: float | None = None,
-        warmup_steps: int | None = None,
-        decay_share: float | None = None,
-        ema_decay: float | None = None,
-        clip_norm: float | None = None,
-        stopping: str | None = None,
-        patience: int | None = None,
-        evaluate_every: int | None = None,
-        validation_share: float | None = None,
-        solver: str | None = None,
-        n_steps: int | None = None,
-        grid: str | None = None,
-        grid_beta: float | None = None,
-        transform_batch_size: int = 4096,
+        budget: float | str | None = None,
         device: str = "auto",
         verbose: bool = True,
         random_state: int | np.random.RandomState | None = None,
+        settings: Mapping[str, Any] | None = None,
+        **more: Any,
     ) -> None:
         self.preset = preset
         self.method = method
-        self.aggregate = aggregate
         self.n_trials = n_trials
         self.categorical = categorical
         self.numeric = numeric
         self.ordinal = ordinal
         self.bounds = bounds
         self.numeric_transform = numeric_transform
-        self.max_one_hot = max_one_hot
-        self.impute = impute
+        self.only = only
+        self.id = id
         self.ignore = ignore
         self.leave = leave
         self.derive = derive
         self.empty_columns = empty_columns
         self.handle_unknown = handle_unknown
         self.add_indicator = add_indicator
-        self.n_networks = n_networks
-        self.backbone = backbone
-        self.d_model = d_model
-        self.n_blocks = n_blocks
-        self.n_heads = n_heads
-        self.dropout = dropout
-        self.mask_input = mask_input
-        self.residual = residual
-        self.n_frequencies = n_frequencies
-        self.precondition = precondition
-        self.guide = guide
-        self.schedule = schedule
-        self.gamma = gamma
-        self.velocity_space = velocity_space
-        self.time_law = time_law
-        self.share_t0 = share_t0
-        self.hide_rate = hide_rate
-        self.lambda_stab = lambda_stab
-        self.lambda_cons = lambda_cons
-        self.eta_cons = eta_cons
-        self.sigma_in = sigma_in
-        self.batch_size = batch_size
-        self.max_steps = max_steps
-        self.max_seconds = max_seconds
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.warmup_steps = warmup_steps
-        self.decay_share = decay_share
-        self.ema_decay = ema_decay
-        self.clip_norm = clip_norm
-        self.stopping = stopping
-        self.patience = patience
-        self.evaluate_every = evaluate_every
-        self.validation_share = validation_share
-        self.solver = solver
-        self.n_steps = n_steps
-        self.grid = grid
-        self.grid_beta = grid_beta
-        self.transform_batch_size = transform_batch_size
+        self.budget = budget
         self.device = device
         self.verbose = verbose
         self.random_state = random_state
+        self.settings = settings
+        for name in more:
+            if name not in EXPERT and not is_old_word(name):
+                raise TypeError(unknown_parameter(name))
+        if more or method == "sample":
+            old = {"method": method, "n_trials": n_trials, "preset": preset}
+            self.set_params(**({} if method != "sample" else old), **more)
 
-    def fit(self, X: Any, y: Any = None) -> MACFMImputer:
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to list each expert setting as well, None where it is not given.
+
+        Returns
+        -------
+        dict
+        """
+        found = super().get_params(deep=False)
+        if deep:
+            settings = found["settings"]
+            given = settings if isinstance(settings, Mapping) else {}
+            found |= {name: given.get(name) for name in EXPERT}
+        return found
+
+    def set_params(self, **parameters: Any) -> MACFMImputer:
+        """Set parameters and expert settings by name.
+
+        Parameters
+        ----------
+        **parameters
+            Names and values; None takes an expert setting back to the preset's value.
+            After `fit`, those that only `fit` reads wait for the next one, and a
+            warning says so.
+
+        Returns
+        -------
+        MACFMImputer
+            The imputer itself.
+        """
+        parameters = in_new_words(parameters)
+        before = self.get_params() if hasattr(self, "model_") else None
+        expert = {name: parameters.pop(name) for name in EXPERT if name in parameters}
+        super().set_params(**parameters)
+        if expert:
+            settings = {**(self.settings or {}), **expert}
+            settings = {n: value for n, value in settings.items() if value is not None}
+            self.settings = settings or None
+        if before is not None:
+            self._say_what_waits(before)
+        return self
+
+    def _say_what_waits(self, before: Mapping[str, Any]) -> None:
+        """Warn of changed parameters that have no effect on a fitted model."""
+        now = self.get_params()
+        now.pop("settings")
+        waits = [
+            name
+            for name, value in now.items()
+            if name not in _OF_ALL_TIMES and not same_value(value, before[name])
+        ]
+        if waits:
+            words = "takes" if len(waits) == 1 else "take"
+            warn_user(f"{', '.join(waits)} {words} effect with the next fit")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MACFMImputer:
         """Learn how the columns of a table depend on each other.
 
         Parameters
@@ -383,6 +316,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             The table; missing cells are NaN, None, NA, NaT or null.
         y : None
             Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts in what is learned; rows of weight 0 only tell
+            which values occur. None counts all alike.
 
         Returns
         -------
@@ -395,67 +331,27 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         and the program goes on. Before the first evaluation nothing could be kept, and
         KeyboardInterrupt goes through.
         """
-        parameters = self.get_params(deep=False)
-        resolve(parameters, n_rows=1)  # wrong settings come before a wrong table
-        device = resolve_device(self.device)
-        vars(self).pop("network_", None)  # until this fit succeeds there is none
-        table = self._read(X, reset=True)
-        if table.n_rows == 0:
-            raise ValueError("the table has 0 rows; at least 1 is needed to fit")
-        size = {"n_rows": table.n_rows, "n_columns": len(table.columns)}
-        settings = resolve(parameters, **size)
-        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.schema_ = TableSchema.infer(
-            table,
-            categorical=self.categorical,
-            numeric=self.numeric,
-            ordinal=self.ordinal,
-            bounds=self.bounds,
-            numeric_transform=self.numeric_transform,
-            max_one_hot=settings.max_one_hot,
-            impute=self.impute,
-            ignore=self.ignore,
-        )
-        wishes = self._wishes(table)
-        self._report_empty_columns()
-        if wishes is not None:
-            wishes.check(table)
-        self.encoder_ = TableEncoder.fit(table, self.schema_)
-        self.indicator_features_ = np.flatnonzero(~table.observed.all(axis=0))
-        wanted = np.array([c.impute for c in self.schema_.columns], dtype=bool)
-        self.imputed_mask_ = ~table.observed & wanted
-        if wishes is not None and wishes.mask is not None:
-            self.imputed_mask_ &= ~wishes.mask
-        fixed = ("preset", "schedule", "gamma", "velocity_space")
-        self._path = {name: parameters[name] for name in fixed}
-        self._trained_with = resolved_values(parameters, **size)
-        self._train(self.encoder_.encode(table), settings=settings, device=device)
+        self._fit(X, sample_weight)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from a table and fill its missing cells.
 
-        Parameters
-        ----------
-        X : DataFrame (pandas or polars) or array of shape (n_samples, n_features)
-            The table; missing cells are NaN, None, NA, NaT or null.
-        y : None
-            Not used.
+        The parameters are those of `fit`.
 
         Returns
         -------
         DataFrame or ndarray
             A completed copy: same type, index, columns and dtypes.
         """
-        self.fit(X, y)
-        filler = self._filler()
-        table = self._read(X, reset=False)
-        wishes = self._wishes(table)
-        cells = self._cells(table, self._fill(table, filler), wishes, drawn=False)
-        self.imputed_mask_ = np.zeros(table.observed.shape, dtype=bool)
+        fit = self._fit(X, sample_weight)
+        cells = fit.model.fill(
+            fit.table, **self._reading(), wishes=fit.wishes, encoded=fit.encoded
+        )
+        self.imputed_mask_ = np.zeros(fit.table.observed.shape, dtype=bool)
         for j, (rows, _, _) in cells.items():
             self.imputed_mask_[rows, j] = True
-        return self._write(X, table, cells)
+        return self._write(X, fit.table, cells)
 
     def transform(self, X: Any) -> Any:
         """Fill the missing cells of a table with the columns of `fit`.
@@ -470,11 +366,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         DataFrame or ndarray
             A completed copy: same type, index, columns and dtypes.
         """
-        check_is_fitted(self)
-        filler = self._filler()
-        table = self._read(X, reset=False)
-        wishes = self._wishes(table)
-        cells = self._cells(table, self._fill(table, filler), wishes, drawn=False)
+        model, reading = self._model(), self._reading()
+        table = self._read(X)
+        cells = model.fill(table, **reading, wishes=self._wishes(table))
         return self._write(X, table, cells)
 
     def category_probabilities(self, X: Any) -> dict[Hashable, pd.DataFrame]:
@@ -494,24 +388,21 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             sum to 1, and `transform` fills with the most likely category. How sure
             numbers and ordinal categories are is told by `sample`.
         """
-        check_is_fitted(self)
-        filler = self._filler()
-        table = self._read(X, reset=False)
-        wishes = self._wishes(table)
-        x = self._fill(table, filler)
-        cells = self._cells(table, x, wishes, drawn=False)
-        index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)
-        found = {}
-        for j, column in enumerate(self.schema_.columns):
-            if column.encoding in (None, "scalar") or not column.impute:
-                continue
-            rows = cells[j][0] if j in cells else np.zeros(0, dtype=np.intp)
-            found[column.name] = pd.DataFrame(
-                self.encoder_.category_probabilities(x[rows], column.name),
+        model, reading = self._model(), self._reading()
+        table = self._read(X)
+        index = _index_of(X, table)
+        if reading["read_out"].method == "draw":
+            reading["read_out"] = replace(reading["read_out"], method="mean")
+        found = model.probabilities(table, **reading, wishes=self._wishes(table))
+        categories = {c.name: c.categories for c in model.schema.columns}
+        return {
+            name: pd.DataFrame(
+                shares,
                 index=index[rows],
-                columns=pd.Index(column.categories, tupleize_cols=False),
+                columns=pd.Index(categories[name], tupleize_cols=False),
             )
-        return found
+            for name, (rows, shares) in found.items()
+        }
 
     def sample(self, X: Any, n_draws: int = 20) -> list[Any]:
         """Draw several plausible completed tables.
@@ -531,23 +422,45 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         list of DataFrame or ndarray
             `n_draws` completed copies.
         """
-        check_is_fitted(self)
+        model, reading = self._model(), self._reading()
         is_count = isinstance(n_draws, Integral) and not isinstance(n_draws, bool)
         if not is_count or n_draws < 1:
             raise ValueError(
                 f"n_draws must be an integer of at least 1, got n_draws={n_draws!r}"
             )
-        filler = self._filler()
-        table = self._read(X, reset=False)
-        wishes = self._wishes(table)
-        encoded, rows = self._encode(table)
-        x = np.repeat(encoded.x[None], n_draws, axis=0)
-        if filler is not None and len(rows):
-            x[:, rows] = filler.draw(encoded.x[rows], encoded.observed[rows], n_draws)
-        return [
-            self._write(X, table, self._cells(table, one, wishes, drawn=True))
-            for one in x
-        ]
+        table = self._read(X)
+        draws = model.draw(table, n_draws, **reading, wishes=self._wishes(table))
+        return [self._write(X, table, cells) for cells in draws]
+
+    def intervals(self, X: Any, level: float = 0.9, n_draws: int = 100) -> pd.DataFrame:
+        """Say how sure each filled cell is, one row a cell.
+
+        Parameters
+        ----------
+        X : DataFrame (pandas or polars) or array of shape (n_samples, n_features)
+            The table, as for `transform`.
+        level : float, default=0.9
+            Probability that a range is to hold the true value.
+        n_draws : int, default=100
+            Draws behind a range.
+
+        Returns
+        -------
+        DataFrame
+            ``row`` (the index of `X`, or the number of the row), ``column``, ``value``
+            as `transform` fills it; ``low`` and ``high`` of numbers, dates and ordinal
+            categories; ``certainty`` of other categories, the share of the draws that
+            agree with the value.
+        """
+        if not isinstance(level, Real) or not 0 < level < 1:
+            raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
+        completed = self._without_indicator(self.transform, X)
+        draws = self._without_indicator(self.sample, X, n_draws)
+        table = self._read(X)
+        index = _index_of(X, table)
+        return intervals_of(
+            table, completed, draws, schema=self.schema_, level=level, index=index
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted imputer into one file, without pickle.
@@ -610,7 +523,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         return np.concatenate([names, np.asarray(added, dtype=object)])
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "network_")
+        return hasattr(self, "model_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -619,185 +532,109 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    def _repr_html_inner(self) -> str:
+        """Show a fitted imputer with what it learned."""
+        html = super()._repr_html_inner()
+        return html + fitted_html(self.model_) if hasattr(self, "model_") else html
+
+    @property
+    def schema_(self) -> TableSchema:
+        """The columns as they were understood."""
+        return self._model().schema
+
+    @property
+    def encoder_(self) -> TableEncoder:
+        """The table's translation to numbers and back."""
+        return self._model().encoder
+
+    @property
+    def network_(self) -> nn.Module | None:
+        """The trained velocity network, on the CPU; None if nothing varied."""
+        return self._model().network
+
+    @property
+    def history_(self) -> pd.DataFrame:
+        """One row an evaluation."""
+        return self._model().history
+
+    @property
+    def n_steps_(self) -> int:
+        """Training steps taken by all networks."""
+        return self._model().n_steps
+
     @property
     def n_iter_(self) -> int:
-        """Training steps taken."""
+        """Training steps taken, at least 1."""
         return max(self.n_steps_, 1)
 
     @property
-    def settings_(self) -> dict[str, Any]:
-        """The parameters in force, with the preset's values for those left at None."""
-        check_is_fitted(self)
-        now = resolved_values(self.get_params(deep=False) | self._path, n_rows=1)
-        return self._trained_with | {name: now[name] for name in READ_OUT}
+    def seed_(self) -> int:
+        """The seed drawn from `random_state`."""
+        return self._model().seed
 
-    def _read(self, X: Any, *, reset: bool) -> Table:
-        """Check a native table against scikit-learn's contract and wrap it."""
-        if type(X) in (str, bytes, dict):
-            raise TypeError(
-                "expected a pandas or polars DataFrame or a 2-d array, got "
-                f"{type(X).__name__}"
-            )
-        if isinstance(X, np.ma.MaskedArray):
-            raise TypeError(
-                "masked arrays are not supported; use X.filled(np.nan) instead"
-            )
-        is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")
-        if reset:
-            self._fitted_on_frame = is_frame
-        if is_frame and self._fitted_on_frame:
-            if reset:
-                as_table(X)  # refuses duplicated names before scikit-learn stumbles
-            try:
-                validate_data(self, X, reset=reset, skip_check_array=True)
-            except ValueError as error:
-                raise ValueError(f"{error}{self._misplaced(X)}") from None
-            table = as_table(X if reset else retype_empty(X, self.schema_))
-        else:
-            # A frame after an array counts as an array, as scikit-learn warns.
-            # Infinities are left to the table, which names their column.
-            X = validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype=(np.float64, np.float32),
-                ensure_all_finite=False,
-                ensure_min_samples=1 if reset else 0,
-            )
-            table = as_table(X, columns=None if reset else self.schema_.names)
-        if not reset:
-            check_columns(self.schema_, table)
-            self._report_unknown(table)
+    @property
+    def indicator_features_(self) -> np.ndarray:
+        """Positions of the columns that had holes in `fit`."""
+        return self._model().had_holes
+
+    @property
+    def settings_(self) -> dict[str, Any]:
+        """The values in force, the preset's included."""
+        trained = self._model().settings
+        told = in_force(trained, self._resolved().values)
+        return {name: value for name, value in told.items() if name != "preset"}
+
+    def _model(self) -> FittedModel:
+        check_is_fitted(self)
+        return self.model_
+
+    def _resolved(self) -> Settings:
+        """Resolve the parameters of now; path and preset are the network's own."""
+        trained = self._model().settings
+        parameters = self.get_params(deep=False)
+        own = {name: trained[name] for name in _OF_THE_PATH}
+        settings = {**(parameters["settings"] or {}), **own}
+        return resolve(parameters | {"preset": trained["preset"], "settings": settings})
+
+    def _reading(self) -> dict[str, Any]:
+        """Say how and where the network is read, by the parameters of now."""
+        return {
+            "read_out": self._resolved().read_out,
+            "device": resolve_device(self.device),
+        }
+
+    def _fit(self, X: Any, sample_weight: Any) -> Fit:
+        """Fit to a table and keep the model."""
+        parameters = self.get_params(deep=False)
+        resolve(parameters)  # wrong settings come before a wrong table
+        device = resolve_device(self.device)
+        vars(self).pop("model_", None)  # until this fit succeeds there is none
+        table, on_frame = read_for_fit(self, X)
+        if table.n_rows == 0:
+            raise ValueError("the table has 0 rows; at least 1 is needed to fit")
+        fit = fit_model(
+            table,
+            parameters=parameters,
+            settings=resolve(
+                parameters, n_rows=table.n_rows, n_columns=len(table.columns)
+            ),
+            weights=check_weights(sample_weight, table.n_rows),
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            device=device,
+            on_frame=on_frame,
+        )
+        self.model_, self.imputed_mask_ = fit.model, fit.to_fill
+        return fit
+
+    def _read(self, X: Any) -> Table:
+        """Check a table against the model."""
+        model = self._model()
+        table = read_for_model(self, X, model)
+        report_unknown(model, table, handle_unknown=self.handle_unknown)
         return table
 
-    def _misplaced(self, X: Any) -> str:
-        """Name the first column out of place, if that is all that is wrong."""
-        expected = list(getattr(self, "feature_names_in_", ()))
-        came = list(X.columns)
-        if sorted(map(str, came)) != sorted(expected) or came == expected:
-            return ""
-        place = next(j for j, name in enumerate(expected) if came[j] != name)
-        return f"Column {place} is {came[place]!r}, in fit it was {expected[place]!r}."
-
-    def _report_empty_columns(self) -> None:
-        """Warn of columns without a value, or refuse them."""
-        derived = self.derive or ()
-        columns = self.schema_.columns
-        empty = [c.name for c in columns if c.kind == "empty" and c.name not in derived]
-        if not empty:
-            return
-        message = f"no value was observed in {_columns(empty)}"
-        if self.empty_columns == "error":
-            raise ValueError(
-                f"{message}; drop them, list them in ignore=[...] or use "
-                f"empty_columns='keep'"
-            )
-        stays = "it stays" if len(empty) == 1 else "they stay"
-        warn_user(f"{message}; {stays} empty")
-
-    def _report_unknown(self, table: Table) -> None:
-        """Say which categories were not seen in `fit`, as loudly as asked."""
-        if self.handle_unknown == "ignore":
-            return
-        unseen = self.encoder_.unseen(table)
-        if not unseen:
-            return
-        found = "; ".join(f"{name!r}: {values[:5]}" for name, values in unseen.items())
-        message = f"categories that fit did not see in {found}"
-        if self.handle_unknown == "error":
-            raise ValueError(f"{message}; fit again or use handle_unknown='ignore'")
-        warn_user(f"{message}; they are kept and do not inform")
-
-    def _train(
-        self, encoded: Encoded, *, settings: Settings, device: torch.device
-    ) -> None:
-        """Train on encoded rows and set what training leaves behind."""
-        self.n_steps_ = 0
-        self.history_ = pd.DataFrame()
-        if not encoded.observed.any():
-            self.network_ = None
-            return
-        trained = train_networks(
-            encoded.x,
-            encoded.observed,
-            group=self.encoder_.group,
-            is_num=self.encoder_.is_num,
-            settings=settings,
-            seed=self.seed_,
-            device=device,
-            verbose=self.verbose,
-        )
-        self.network_ = trained.network
-        self.n_steps_ = trained.n_steps
-        self.history_ = pd.DataFrame(trained.history)
-        if trained.interrupted:
-            warn_user(
-                f"training was interrupted after {trained.n_steps} steps; the best "
-                "weights so far are kept"
-            )
-        if trained.starved:
-            guided = isinstance(trained.network, GuidedEnsemble)
-            warn_user(
-                f"max_seconds={settings.train.max_seconds:g} left time for "
-                f"{trained.n_steps} training steps, too few to learn from; cells are "
-                f"filled {'by the linear guide alone' if guided else 'almost blindly'}"
-            )
-        holed = dict(
-            zip(self.schema_.names, self.imputed_mask_.any(axis=0), strict=True)
-        )
-        names = [self.schema_.modelled[k].name for k in trained.unknowable]
-        names = [name for name in names if holed[name]]
-        if names:
-            warn_user(
-                f"on held-out rows {_columns(names)} "
-                f"{'is' if len(names) == 1 else 'are'} filled no better than by the "
-                "mean, so the other columns hardly tell; look at the spread of "
-                "sample() before relying on these cells"
-            )
-
-    def _filler(self) -> Filler | None:
-        """Ready the network for reading; None if there is nothing to read."""
-        # The path is the network's own, whatever was set since.
-        parameters = self.get_params(deep=False) | self._path
-        settings = resolve(parameters, n_rows=1)
-        if self.network_ is None:
-            return None
-        return Filler(
-            network=self.network_,
-            is_num=self.encoder_.is_num,
-            settings=settings,
-            seed=self.seed_,
-            device=resolve_device(self.device),
-            batch_size=self.transform_batch_size,
-        )
-
-    def _fill(self, table: Table, filler: Filler | None) -> np.ndarray:
-        """Encode the rows of a table and fill them."""
-        encoded, rows = self._encode(table)
-        x = encoded.x
-        if filler is not None and len(rows):
-            x[rows] = filler.fill(encoded.x[rows], encoded.observed[rows])
-        return x
-
-    def _encode(self, table: Table) -> tuple[Encoded, np.ndarray]:
-        """Encode a table and find its rows with holes."""
-        encoded = self.encoder_.encode(table)
-        return encoded, np.flatnonzero(~encoded.observed.all(axis=1))
-
     def _wishes(self, table: Table) -> Wishes | None:
-        """Read `leave` and `derive` for a table; None if they are not used."""
-        if self.leave is None and self.derive is None:
-            return None
-        return read_wishes(
-            self.schema_, leave=self.leave, derive=self.derive, table=table
-        )
-
-    def _cells(
-        self, table: Table, x: np.ndarray, wishes: Wishes | None, *, drawn: bool
-    ) -> Cells:
-        """Decode filled rows and settle which cells are written with what."""
-        cells = self.encoder_.decode(table, x, drawn=drawn)
-        return cells if wishes is None else wishes.settle(table, cells)
+        return wishes_of(self.schema_, table, self.get_params(deep=False))
 
     def _write(self, X: Any, table: Table, cells: Cells) -> Any:
         """Write filled cells into a copy of the table, with indicators if asked."""
@@ -814,8 +651,13 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         }
         return append_flags(completed, missing)
 
+    def _without_indicator(self, read: Any, *arguments: Any) -> Any:
+        """Call `transform` or `sample` as if no indicator were wanted."""
+        plain = copy.copy(self)
+        plain.add_indicator = False
+        plain._sklearn_output_config = {}
+        return getattr(plain, read.__name__)(*arguments)
 
-def _columns(names: Sequence[Any]) -> str:
-    """Name one or several columns in a sentence."""
-    word = "column" if len(names) == 1 else "columns"
-    return f"{word} {', '.join(map(repr, names))}"
+
+def _index_of(X: Any, table: Table) -> pd.Index:
+    return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)

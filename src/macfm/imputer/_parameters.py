@@ -1,401 +1,448 @@
-"""Presets, and the way from a user's parameters to checked settings."""
+"""Every parameter, declared once: what it must be, what it means, what presets say."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any
+from difflib import get_close_matches
+from numbers import Integral
+from typing import Any, Literal
 
-import numpy as np
+from macfm._budget import seconds_of
+from macfm._errors import ParameterError
+from macfm.imputer._rules import FLAG, Rule, integer, is_pair, number, one_of
 
-from macfm.flow import (
-    LossConfig,
-    NetworkConfig,
-    Path,
-    SolverConfig,
-    TimeLaw,
-    TrainConfig,
-    make_schedule,
-)
+__all__ = [
+    "EXPERT",
+    "OLD_NAMES",
+    "PRESETS",
+    "READ_OUT",
+    "RULES",
+    "Parameter",
+    "flat_parameters",
+    "preset_values",
+    "same_value",
+    "unknown_parameter",
+]
+
+_SMALL = 1_000
+_LARGE = 5_000
+_WIDE = 500
+_AS_DEFAULT = object()
 
 
 @dataclass(frozen=True)
-class _BySize:
-    """A preset's value that depends on the number of rows."""
+class BySize:
+    """A value that depends on the number of rows: below 1,000, below 5,000, above."""
 
     tiny: Any
     small: Any
     large: Any
 
     def value(self, n_rows: int, n_columns: int) -> Any:
+        """Return the value for a table."""
         if n_rows < _SMALL:
             return self.tiny
         return self.small if n_rows < _LARGE else self.large
 
+    def __str__(self) -> str:
+        return f"{self.tiny}, {self.small} or {self.large} by rows"
+
 
 @dataclass(frozen=True)
-class _ByWidth:
-    """A preset's value that depends on the number of columns."""
+class ByWidth:
+    """A value that depends on the number of columns: below 500, and from there on."""
 
     narrow: Any
     wide: Any
 
     def value(self, n_rows: int, n_columns: int) -> Any:
+        """Return the value for a table."""
         return self.narrow if n_columns < _WIDE else self.wide
 
+    def __str__(self) -> str:
+        return f"{self.narrow} or {self.wide} by columns"
 
-_SMALL = 1_000
-_LARGE = 5_000
-_WIDE = 500
+
+@dataclass(frozen=True)
+class Parameter:
+    """One expert setting of the imputer."""
+
+    name: str
+    rule: Rule
+    """What it must be."""
+    words: str
+    """What it means."""
+    default: Any
+    """Its value unless a preset or the user says otherwise."""
+    fast: Any = _AS_DEFAULT
+    best: Any = _AS_DEFAULT
+    paper: Any = _AS_DEFAULT
+    of: Literal["fit", "read-out"] = "fit"
+    """Whether it is read by `fit`, or by what reads a fitted model."""
+
+    def preset(self, name: str) -> Any:
+        """Return its value in a preset."""
+        value = self.default if name == "default" else getattr(self, name)
+        return self.default if value is _AS_DEFAULT else value
+
 
 # The paper does not print its widths, rates, weights and encoding of categories;
 # docs/method.md says how those below were chosen.
-_PAPER: dict[str, Any] = {
-    "max_one_hot": 64,
-    "method": "sample",
-    "aggregate": "mean",
-    "n_trials": 50,
-    "solver": "heun",
-    "n_steps": 10,
-    "grid": "uniform",
-    "grid_beta": 2.0,
-    "backbone": "mlp",
-    "n_networks": 1,
-    "d_model": 512,
-    "n_blocks": 4,
-    "n_heads": 8,
-    "dropout": 0.0,
-    "mask_input": False,
-    "residual": False,
-    "n_frequencies": 0,
-    "precondition": False,
-    "guide": False,
-    "schedule": "linear",
-    "gamma": 2.0,
-    "velocity_space": "t",
-    "time_law": "uniform",
-    "share_t0": 0.0,
-    "hide_rate": (0.05, 0.6),
-    "lambda_stab": 0.1,
-    "lambda_cons": 0.1,
-    "eta_cons": 0.1,
-    "sigma_in": 0.05,
-    "batch_size": 1024,
-    "max_steps": 8000,
-    "max_seconds": None,
-    "learning_rate": 1e-3,
-    "weight_decay": 0.0,
-    "warmup_steps": 100,
-    "decay_share": 0.0,
-    "ema_decay": 0.999,
-    "clip_norm": 1.0,
-    "stopping": "objective",
-    "patience": 10,
-    "evaluate_every": 100,
-    "validation_share": 0.1,
-}
-_DEFAULT: dict[str, Any] = _PAPER | {
-    "method": "mean",
-    "n_trials": 100,
-    "n_networks": _BySize(1, 1, 2),
-    "d_model": _BySize(128, 256, 512),
-    "n_blocks": _BySize(3, 3, 4),
-    "dropout": 0.2,
-    "mask_input": True,
-    "residual": True,
-    "n_frequencies": _ByWidth(8, 0),
-    "precondition": True,
-    "guide": True,
-    "share_t0": 0.4,
-    "lambda_stab": 0.0,
-    "lambda_cons": 0.0,
-    "sigma_in": 0.0,
-    "batch_size": _BySize(128, 256, 1024),
-    "max_steps": _BySize(2000, 2000, 6000),
-    "weight_decay": 0.1,
-    "decay_share": 0.3,
-    "stopping": "validation",
-    "evaluate_every": _BySize(25, 50, 100),
-    "validation_share": _BySize(0.2, 0.1, 0.1),
-}
-# One small network and fewer steps.
-_FAST: dict[str, Any] = _DEFAULT | {
-    "n_networks": 1,
-    "d_model": _BySize(128, 256, 256),
-    "n_blocks": 3,
-    "batch_size": _BySize(128, 256, 256),
-    "max_steps": _BySize(800, 800, 2000),
-}
-# More and larger networks, trained for longer.
-_BEST: dict[str, Any] = _DEFAULT | {
-    "n_networks": 5,
-    "d_model": 512,
-    "n_blocks": 4,
-    "max_steps": _BySize(3000, 3000, 8000),
-}
+_DECLARED = (
+    Parameter(
+        "n_networks",
+        integer(1),
+        "Networks trained, each from its own start; their velocities are averaged.",
+        BySize(1, 1, 2),
+        fast=1,
+        best=5,
+        paper=1,
+    ),
+    Parameter(
+        "backbone",
+        one_of("mlp", "transformer"),
+        "The velocity network: an MLP over the row or attention between columns.",
+        "mlp",
+    ),
+    Parameter(
+        "d_model",
+        integer(1),
+        "Width of the network.",
+        BySize(128, 256, 512),
+        fast=BySize(128, 256, 256),
+        best=512,
+        paper=512,
+    ),
+    Parameter(
+        "n_blocks",
+        integer(1),
+        "Depth of the network.",
+        BySize(3, 3, 4),
+        fast=3,
+        best=4,
+        paper=4,
+    ),
+    Parameter("n_heads", integer(1), "Attention heads of the transformer.", 8),
+    Parameter(
+        "dropout",
+        number(0, 1, open_high=True),
+        "Share of hidden units dropped in training.",
+        0.2,
+        paper=0.0,
+    ),
+    Parameter(
+        "mask_input",
+        FLAG,
+        "Whether the network is told which cells are shown to it.",
+        True,
+        paper=False,
+    ),
+    Parameter(
+        "residual",
+        FLAG,
+        "Residual blocks in the MLP instead of a plain stack.",
+        True,
+        paper=False,
+    ),
+    Parameter(
+        "n_frequencies",
+        integer(0),
+        "Learned sinusoids of each value that the MLP sees beside it; they resolve "
+        "steps and spikes, such as a value that most rows share.",
+        ByWidth(8, 0),
+        paper=0,
+    ),
+    Parameter(
+        "precondition",
+        FLAG,
+        "Whether the network predicts a quantity of unit variance at every t, which at "
+        "t = 0 is the conditional mean and does not see the noise.",
+        True,
+        paper=False,
+    ),
+    Parameter(
+        "guide",
+        FLAG,
+        "Whether a normal distribution fitted to the table guides the networks: they "
+        "learn what it leaves, and count only where that helps on held-out rows. Every "
+        "second network of several is trained without it. Needs `precondition`.",
+        True,
+        paper=False,
+    ),
+    Parameter(
+        "max_one_hot",
+        integer(2),
+        "Columns of up to this many categories are encoded one-hot, those of more as "
+        "analog bits.",
+        64,
+    ),
+    Parameter(
+        "schedule",
+        one_of("linear", "power", "cosine"),
+        "s(t) of the path.",
+        "linear",
+    ),
+    Parameter("gamma", number(1, 3), "Exponent of the power schedule, in [1, 3].", 2.0),
+    Parameter(
+        "velocity_space",
+        one_of("t", "s"),
+        "Whether the network predicts dx/dt or dx/ds.",
+        "t",
+    ),
+    Parameter(
+        "time_law",
+        Rule(
+            "'uniform' or a pair (a, b) of positive numbers",
+            lambda v: v == "uniform" or (is_pair(v) and min(v) > 0),
+        ),
+        "Law of the training times, uniform or Beta(a, b).",
+        "uniform",
+    ),
+    Parameter(
+        "share_t0",
+        number(0, 1),
+        "Share of training rows held at t = 0, where the conditional mean is read.",
+        0.4,
+        paper=0.0,
+    ),
+    Parameter(
+        "hide_rate",
+        Rule(
+            "a pair (low, high) with 0 <= low <= high <= 1 and high > 0",
+            lambda v: is_pair(v) and 0 <= v[0] <= v[1] <= 1 and v[1] > 0,
+        ),
+        "Range from which each training row draws the share of its cells to hide.",
+        (0.05, 0.6),
+    ),
+    Parameter(
+        "lambda_stab", number(0), "Weight of the stability term.", 0.0, paper=0.1
+    ),
+    Parameter(
+        "lambda_cons", number(0), "Weight of the consistency term.", 0.0, paper=0.1
+    ),
+    Parameter(
+        "eta_cons",
+        number(0),
+        "Size of the perturbation in the consistency term.",
+        0.1,
+    ),
+    Parameter(
+        "sigma_in",
+        number(0),
+        "Input noise on observed numeric values in training.",
+        0.0,
+        paper=0.05,
+    ),
+    Parameter(
+        "batch_size",
+        integer(1),
+        "Rows a training step.",
+        BySize(128, 256, 1024),
+        fast=BySize(128, 256, 256),
+        paper=1024,
+    ),
+    Parameter(
+        "max_steps",
+        integer(1),
+        "Most training steps.",
+        BySize(2000, 2000, 6000),
+        fast=BySize(800, 800, 2000),
+        best=BySize(3000, 3000, 8000),
+        paper=8000,
+    ),
+    Parameter(
+        "learning_rate",
+        number(0, open_low=True),
+        "Peak learning rate of AdamW.",
+        1e-3,
+    ),
+    Parameter("weight_decay", number(0), "Weight decay of AdamW.", 0.1, paper=0.0),
+    Parameter(
+        "warmup_steps", integer(0), "Steps over which the learning rate rises.", 100
+    ),
+    Parameter(
+        "decay_share",
+        number(0, 1, open_high=True),
+        "Share of the steps over which the learning rate falls to 0 at the end.",
+        0.3,
+        paper=0.0,
+    ),
+    Parameter(
+        "ema_decay",
+        number(0, 1, open_high=True),
+        "Decay of the weight average that is kept.",
+        0.999,
+    ),
+    Parameter("clip_norm", number(0, open_low=True), "Largest gradient norm.", 1.0),
+    Parameter(
+        "stopping",
+        one_of("validation", "objective", "none"),
+        "What must stop improving for training to end: the error on hidden cells of "
+        "held-out rows, the training objective, or nothing (all of `max_steps`).",
+        "validation",
+        paper="objective",
+    ),
+    Parameter(
+        "patience",
+        integer(1),
+        "Evaluations without improvement that end the constant phase of training.",
+        10,
+    ),
+    Parameter(
+        "evaluate_every",
+        integer(1),
+        "Steps between evaluations.",
+        BySize(25, 50, 100),
+        paper=100,
+    ),
+    Parameter(
+        "validation_share",
+        number(0, 1, open_low=True, open_high=True),
+        "Share of rows held out, the same for all networks: to stop by with "
+        '``stopping="validation"``, and to tell how far networks count beside a '
+        "guide.",
+        BySize(0.2, 0.1, 0.1),
+        paper=0.1,
+    ),
+    Parameter(
+        "solver",
+        one_of("euler", "heun"),
+        "Solver of the trajectories.",
+        "heun",
+        of="read-out",
+    ),
+    Parameter("n_steps", integer(1), "Number of its steps.", 10, of="read-out"),
+    Parameter(
+        "grid",
+        one_of("uniform", "schedule", "beta"),
+        "Where the steps lie: evenly in t, evenly in s, or denser near the data.",
+        "uniform",
+        of="read-out",
+    ),
+    Parameter(
+        "grid_beta",
+        number(1),
+        'Concentration of the ``"beta"`` grid.',
+        2.0,
+        of="read-out",
+    ),
+    Parameter(
+        "transform_batch_size",
+        integer(1),
+        "Rows the network evaluates at a time; bounds memory, never changes a value.",
+        4096,
+        of="read-out",
+    ),
+)
+EXPERT: dict[str, Parameter] = {p.name: p for p in _DECLARED}
+"""The expert settings by name, in the order in which they are told."""
+
 PRESETS: dict[str, dict[str, Any]] = {
-    "default": _DEFAULT,
-    "fast": _FAST,
-    "best": _BEST,
-    "paper": _PAPER,
+    preset: {p.name: p.preset(preset) for p in _DECLARED}
+    for preset in ("default", "fast", "best", "paper")
 }
+# The paper's read-out is the mean of 50 trajectories; ours one evaluation.
+for _name, _values in PRESETS.items():
+    _values["n_trials"] = 50 if _name == "paper" else 0
 
+READ_OUT = ("method", "n_trials", *(p.name for p in _DECLARED if p.of == "read-out"))
+"""How a fitted model is read; these may be set after `fit`."""
 
-# How a trained network is read; these may be set after `fit`.
-READ_OUT = (
-    "method",
-    "aggregate",
-    "n_trials",
-    "solver",
-    "n_steps",
-    "grid",
-    "grid_beta",
+_OPTIONAL_COUNT = Rule(
+    "None or an integer of at least 0",
+    lambda v: v is None or integer(0).holds(v),
 )
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Everything `flow` needs, resolved and checked."""
-
-    max_one_hot: int
-    """Most categories of a column that is encoded one-hot."""
-    method: str
-    """``mean``: one evaluation at t = 0; ``sample``: aggregated trajectories."""
-    aggregate: str
-    """Center of the trajectories: ``mean`` or ``median``."""
-    n_trials: int
-    """Trajectories a row."""
-    n_networks: int
-    """Networks whose velocities are averaged."""
-    validation_share: float
-    """Share of the rows held out to judge by."""
-    path: Path
-    """From noise to data."""
-    time_law: TimeLaw
-    """Law of the training times."""
-    network: NetworkConfig
-    """Shape of the network."""
-    train: TrainConfig
-    """Length and pace of training."""
-    loss: LossConfig
-    """Weights of the loss terms."""
-    solver: SolverConfig
-    """How trajectories are integrated."""
+def _is_budget(value: Any) -> bool:
+    try:
+        return value is None or seconds_of(value) > 0
+    except ValueError:
+        return False
 
 
-@dataclass(frozen=True)
-class _Rule:
-    """What a parameter must be, in words and as a predicate."""
-
-    needed: str
-    holds: Callable[[Any], bool]
-
-
-def _one_of(*names: str) -> _Rule:
-    return _Rule(f"one of {', '.join(map(repr, names))}", lambda v: v in names)
-
-
-def _integer(low: int) -> _Rule:
-    return _Rule(
-        f"an integer of at least {low}",
-        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and v >= low,
-    )
-
-
-def _is_real(value: Any) -> bool:
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    return real and math.isfinite(value)
-
-
-def _number(
-    low: float,
-    high: float = math.inf,
-    *,
-    open_low: bool = False,
-    open_high: bool = False,
-) -> _Rule:
-    left, right = "(" if open_low else "[", ")" if open_high else "]"
-    needed = f"a number in {left}{low:g}, {high:g}{right}"
-    if high == math.inf:
-        needed = f"a number {'above' if open_low else 'of at least'} {low:g}"
-
-    def holds(value: Any) -> bool:
-        if not _is_real(value):
-            return False
-        above = value > low if open_low else value >= low
-        return above and (value < high if open_high else value <= high)
-
-    return _Rule(needed, holds)
-
-
-def _is_pair(value: Any) -> bool:
-    return (
-        isinstance(value, tuple | list)
-        and len(value) == 2
-        and all(_is_real(v) for v in value)
-    )
-
-
-_FLAG = _Rule("True or False", lambda v: isinstance(v, bool | np.bool_))
-
-_RULES: dict[str, _Rule] = {
-    "max_one_hot": _integer(2),
-    "method": _one_of("mean", "sample"),
-    "aggregate": _one_of("mean", "median"),
-    "n_trials": _integer(1),
-    "solver": _one_of("euler", "heun"),
-    "n_steps": _integer(1),
-    "grid": _one_of("uniform", "schedule", "beta"),
-    "grid_beta": _number(1),
-    "backbone": _one_of("mlp", "transformer"),
-    "n_networks": _integer(1),
-    "d_model": _integer(1),
-    "n_blocks": _integer(1),
-    "n_heads": _integer(1),
-    "dropout": _number(0, 1, open_high=True),
-    "mask_input": _FLAG,
-    "residual": _FLAG,
-    "n_frequencies": _integer(0),
-    "precondition": _FLAG,
-    "guide": _FLAG,
-    "schedule": _one_of("linear", "power", "cosine"),
-    "gamma": _number(1, 3),
-    "velocity_space": _one_of("t", "s"),
-    "time_law": _Rule(
-        "'uniform' or a pair (a, b) of positive numbers",
-        lambda v: v == "uniform" or (_is_pair(v) and min(v) > 0),
+RULES: dict[str, Rule] = {
+    "preset": one_of(*PRESETS),
+    "method": one_of("mean", "median", "draw"),
+    "n_trials": _OPTIONAL_COUNT,
+    "budget": Rule(
+        "None, a number of seconds above 0 or a text such as '5m'", _is_budget
     ),
-    "share_t0": _number(0, 1),
-    "hide_rate": _Rule(
-        "a pair (low, high) with 0 <= low <= high <= 1 and high > 0",
-        lambda v: _is_pair(v) and 0 <= v[0] <= v[1] <= 1 and v[1] > 0,
-    ),
-    "lambda_stab": _number(0),
-    "lambda_cons": _number(0),
-    "eta_cons": _number(0),
-    "sigma_in": _number(0),
-    "batch_size": _integer(1),
-    "max_steps": _integer(1),
-    "max_seconds": _Rule(
-        "None or a number above 0", lambda v: v is None or (_is_real(v) and v > 0)
-    ),
-    "learning_rate": _number(0, open_low=True),
-    "weight_decay": _number(0),
-    "warmup_steps": _integer(0),
-    "decay_share": _number(0, 1, open_high=True),
-    "ema_decay": _number(0, 1, open_high=True),
-    "clip_norm": _number(0, open_low=True),
-    "stopping": _one_of("validation", "objective", "none"),
-    "patience": _integer(1),
-    "evaluate_every": _integer(1),
-    "validation_share": _number(0, 1, open_low=True, open_high=True),
-}
-
-# Parameters that have no place in a preset.
-_OTHER_RULES: dict[str, _Rule] = {
-    "preset": _one_of(*PRESETS),
-    "empty_columns": _one_of("keep", "error"),
-    "handle_unknown": _one_of("ignore", "warn", "error"),
-    "add_indicator": _FLAG,
-    "transform_batch_size": _integer(1),
-    "device": _Rule(
+    "empty_columns": one_of("keep", "error"),
+    "handle_unknown": one_of("ignore", "warn", "error"),
+    "add_indicator": FLAG,
+    "device": Rule(
         "'auto', 'cpu', 'cuda' or 'cuda:N'",
         lambda v: (
             isinstance(v, str)
             and re.fullmatch("auto|cpu|cuda(:[0-9]+)?", v) is not None
         ),
     ),
-    "verbose": _Rule("True, False or an integer", lambda v: isinstance(v, Integral)),
+    "verbose": Rule("True, False or an integer", lambda v: isinstance(v, Integral)),
 }
+"""Rules of the constructor's own parameters; those of columns are the table's."""
+
+OLD_NAMES = {"impute": "only", "max_seconds": "budget"}
+"""Parameters that have a new name."""
 
 
-def _check(name: str, value: Any, rule: _Rule) -> None:
-    if not rule.holds(value):
-        raise ValueError(f"{name} must be {rule.needed}, got {name}={value!r}")
-
-
-def resolved_values(
-    parameters: Mapping[str, Any], *, n_rows: int, n_columns: int = 1
-) -> dict[str, Any]:
-    """Check an imputer's parameters and lay those of a preset over it, by name.
-
-    Parameters and errors are those of `resolve`.
-    """
-    for name, rule in _OTHER_RULES.items():
-        _check(name, parameters[name], rule)
-    chosen = dict(PRESETS[parameters["preset"]])
-    for name, rule in _RULES.items():
-        if parameters[name] is not None:
-            chosen[name] = parameters[name]
-        elif isinstance(chosen[name], _BySize | _ByWidth):
-            chosen[name] = chosen[name].value(n_rows, n_columns)
-        _check(name, chosen[name], rule)
-    return chosen
-
-
-def resolve(
-    parameters: Mapping[str, Any], *, n_rows: int, n_columns: int = 1
-) -> Settings:
-    """Check an imputer's parameters and lay them over its preset.
-
-    Parameters
-    ----------
-    parameters : mapping
-        The imputer's own, as ``get_params`` gives them. None stands for the preset's
-        value.
-    n_rows : int
-        Rows of the table of `fit`; presets give larger tables larger networks.
-    n_columns : int, default=1
-        Its columns; presets give wide tables narrower inputs.
-
-    Returns
-    -------
-    Settings
+def flat_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay the expert settings beside the constructor's own parameters.
 
     Raises
     ------
-    ValueError
-        If a value is out of its range, naming the parameter and what it must be.
+    ParameterError
+        If the settings hold something that is none.
     """
-    chosen = resolved_values(parameters, n_rows=n_rows, n_columns=n_columns)
-    settings = _settings(chosen)
-    if settings.method == "mean" and settings.path.readout_time:
-        raise ValueError(
-            f"method='mean' reads the velocity at t = 0, where the schedule "
-            f"{chosen['schedule']!r} stands still; use velocity_space='s', "
-            f"schedule='linear' or method='sample'"
+    flat = dict(parameters)
+    settings = flat.pop("settings") or {}
+    if not isinstance(settings, Mapping):
+        raise ParameterError(
+            f"settings must be a dict of expert settings, got {settings!r}",
+            parameter="settings",
         )
-    return settings
+    for name in settings:
+        if name not in EXPERT:
+            raise ParameterError(unknown_parameter(name), parameter="settings")
+    return flat | {name: settings.get(name) for name in EXPERT}
 
 
-def _settings(chosen: Mapping[str, Any]) -> Settings:
-    """Sort checked values into the configurations of `flow`."""
+def same_value(one: Any, other: Any) -> bool:
+    """Whether two values of a parameter are the same; arrays and frames by identity."""
+    if one is other:
+        return True
+    try:
+        return bool(one == other)
+    except (TypeError, ValueError):
+        return False
 
-    def pick(config: type) -> Any:
-        fields = config.__dataclass_fields__
-        return config(**{name: chosen[name] for name in fields})
 
-    law = chosen["time_law"]
-    chosen = {**chosen, "n_masks": int(chosen["mask_input"])}
-    return Settings(
-        max_one_hot=chosen["max_one_hot"],
-        method=chosen["method"],
-        aggregate=chosen["aggregate"],
-        n_trials=chosen["n_trials"],
-        n_networks=chosen["n_networks"],
-        validation_share=chosen["validation_share"],
-        path=Path(
-            make_schedule(chosen["schedule"], gamma=chosen["gamma"]),
-            chosen["velocity_space"],
-        ),
-        time_law=TimeLaw(
-            beta=None if law == "uniform" else tuple(law), share_t0=chosen["share_t0"]
-        ),
-        network=pick(NetworkConfig),
-        train=pick(TrainConfig),
-        loss=pick(LossConfig),
-        solver=pick(SolverConfig),
-    )
+def unknown_parameter(name: str) -> str:
+    """Say that there is no such parameter, with the nearest that there is."""
+    close = get_close_matches(str(name), [*EXPERT, *RULES, *OLD_NAMES.values()], n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"MACFMImputer has no parameter {name!r}{hint}"
+
+
+def preset_values(
+    parameters: Mapping[str, Any], *, n_rows: int, n_columns: int
+) -> dict[str, Any]:
+    """Check flat parameters and lay them over their preset, by name."""
+    for name, rule in RULES.items():
+        rule.check(name, parameters[name])
+    return dict(_laid_over(parameters, n_rows=n_rows, n_columns=n_columns))
+
+
+def _laid_over(
+    parameters: Mapping[str, Any], *, n_rows: int, n_columns: int
+) -> Iterator[tuple[str, Any]]:
+    for name, value in PRESETS[parameters["preset"]].items():
+        if isinstance(value, BySize | ByWidth):
+            value = value.value(n_rows, n_columns)
+        if parameters[name] is not None:
+            value = parameters[name]
+        if name in EXPERT:
+            EXPERT[name].rule.check(name, value)
+        yield name, value

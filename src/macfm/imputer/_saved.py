@@ -26,6 +26,7 @@ from macfm.flow import (
     GuidedEnsemble,
     make_network,
 )
+from macfm.imputer._model import FittedModel
 from macfm.imputer._model_file import (
     ModelContents,
     open_model,
@@ -34,7 +35,9 @@ from macfm.imputer._model_file import (
     reading,
     replace_file,
 )
-from macfm.imputer._parameters import READ_OUT, Settings, resolve, resolved_values
+from macfm.imputer._old_words import in_new_words
+from macfm.imputer._parameters import EXPERT, READ_OUT, RULES
+from macfm.imputer._settings import Settings, resolve
 from macfm.imputer._training import resolve_device
 from macfm.table import TableEncoder, is_mask, read_wishes
 
@@ -54,8 +57,14 @@ _MAX_MEMBER = 2**27
 _DERIVED = ("group", "member")
 # Models of format 1 have no guide.
 _NO_GUIDE = {"guide": False}
-# What the network was trained under, whatever is set afterwards.
-_PATH = ("schedule", "gamma", "velocity_space")
+# Parameters that a model does not depend on.
+_FREE = {
+    "empty_columns": "keep",
+    "handle_unknown": "ignore",
+    "add_indicator": False,
+    "device": "auto",
+    "verbose": False,
+}
 
 
 def save_imputer(imputer: Any, path: str | os.PathLike[str]) -> None:
@@ -83,7 +92,7 @@ def load_imputer(cls: type, path: str | os.PathLike[str], *, device: str | None)
         )
     if device is not None:
         imputer.set_params(device=device)
-        resolved_values(imputer.get_params(deep=False), n_rows=1)
+        RULES["device"].check("device", device)
         resolve_device(device)
     elif imputer.device.startswith("cuda") and not torch.cuda.is_available():
         imputer.set_params(device="auto")
@@ -92,31 +101,33 @@ def load_imputer(cls: type, path: str | os.PathLike[str], *, device: str | None)
 
 def _contents(imputer: Any) -> ModelContents:
     """Collect what a fitted imputer consists of."""
+    model = imputer.model_
     parameters = imputer.get_params(deep=False)
+    parameters |= parameters.pop("settings") or {}
     seed = parameters["random_state"]
     if seed is not None and not isinstance(seed, Integral):
-        parameters["random_state"] = imputer.seed_  # a generator has no JSON
+        parameters["random_state"] = model.seed  # a generator has no JSON
     if is_mask(parameters["leave"]):
         parameters["leave"] = None  # it speaks of the rows of one table
-    network = imputer.network_
+    network = model.network
     several = isinstance(network, Ensemble | GuidedEnsemble)
     members = network.members if several else [network]
     in_force = imputer.settings_
-    settings = imputer._trained_with | {"preset": imputer._path["preset"]}
+    settings = model.settings | {"n_rows": model.n_rows}
     if network is not None and _is_old(network):
         del settings["guide"]  # a network of format 1 is saved as such
     return ModelContents(
         parameters=parameters,
         settings=settings,
         read_out={name: in_force[name] for name in READ_OUT},
-        encoder=imputer.encoder_,
+        encoder=model.encoder,
         networks=[_weights(member) for member in members if member is not None],
         guide=_guide_arrays(network),
-        history={str(k): c.to_numpy() for k, c in imputer.history_.items()},
-        seed=imputer.seed_,
-        n_steps=imputer.n_steps_,
-        indicator_features=imputer.indicator_features_,
-        on_frame=imputer._fitted_on_frame,
+        history={str(k): c.to_numpy() for k, c in model.history.items()},
+        seed=model.seed,
+        n_steps=model.n_steps,
+        indicator_features=model.had_holes,
+        on_frame=model.on_frame,
         named=hasattr(imputer, "feature_names_in_"),
         output=getattr(imputer, "_sklearn_output_config", {}).get("transform"),
         versions={
@@ -158,71 +169,88 @@ def _weights(network: nn.Module) -> dict[str, np.ndarray]:
 
 def _imputer(cls: type, contents: ModelContents) -> Any:
     """Build an imputer from checked contents."""
-    settings = dict(contents.settings)
-    preset = settings.pop("preset", None)
+    trained = _in_new_words(contents.settings)
+    preset, n_rows = trained.pop("preset", None), trained.pop("n_rows", None)
+    checked = _checked_settings(trained, preset)
+    parameters = in_new_words(contents.parameters, quiet=True)
+    if parameters.get("method", "") is None:
+        del parameters["method"]  # once the preset's
+    expert = {n: parameters.pop(n) for n in EXPERT if n in parameters}
     defaults = cls().get_params(deep=False)
-    unknown = [name for name in contents.parameters if name not in defaults]
+    unknown = [name for name in parameters if name not in defaults]
     if unknown:
         raise ValueError(f"unknown parameter {unknown[0]!r}")
-    parameters = defaults | dict(contents.parameters)
-    path = {"preset": preset} | {name: settings.get(name) for name in _PATH}
-    _keep_read_out(parameters, path, contents.read_out)
-    resolve(parameters | path, n_rows=1)
+    expert = {name: value for name, value in expert.items() if value is not None}
+    parameters = defaults | parameters | {"settings": expert or None}
     # A rule or formula that `fit` would refuse is refused here.
     if is_mask(parameters["leave"]):
         raise ValueError("leave must be rules by column")
     wishes = {name: parameters[name] for name in ("leave", "derive")}
-    read_wishes(contents.encoder.schema, **wishes, table=None)
+    schema = contents.encoder.schema
+    read_wishes(schema, **wishes, table=None)
     imputer = cls(**parameters)
-    imputer.encoder_ = contents.encoder
-    imputer.schema_ = contents.encoder.schema
-    imputer._trained_with = settings if contents.version > 1 else settings | _NO_GUIDE
-    imputer._path = path
-    imputer._fitted_on_frame = contents.on_frame
-    imputer.indicator_features_ = contents.indicator_features
-    imputer.seed_ = contents.seed
-    imputer.n_steps_ = contents.n_steps
-    imputer.history_ = pd.DataFrame(dict(contents.history))
-    imputer.n_features_in_ = len(imputer.schema_.columns)
+    imputer.model_ = FittedModel(
+        encoder=contents.encoder,
+        network=_network(contents, checked),
+        path=checked.path,
+        seed=contents.seed,
+        settings=checked.values | {"preset": preset},
+        history=pd.DataFrame(dict(contents.history)),
+        n_steps=contents.n_steps,
+        had_holes=contents.indicator_features,
+        n_rows=n_rows,
+        on_frame=contents.on_frame,
+    )
+    _keep_read_out(imputer, _in_new_words(contents.read_out))
+    imputer.n_features_in_ = len(schema.columns)
     if contents.named:
-        names = imputer.schema_.names
-        if not all(isinstance(name, str) for name in names):
+        if not all(isinstance(name, str) for name in schema.names):
             raise ValueError("named columns must have names that are texts")
-        imputer.feature_names_in_ = np.array(names, dtype=object)
+        imputer.feature_names_in_ = np.array(schema.names, dtype=object)
     if contents.output is not None:
         imputer.set_output(transform=contents.output)
-    imputer.network_ = _network(
-        contents, _checked_settings(settings, defaults | {"preset": preset})
-    )
     return imputer
 
 
-def _keep_read_out(
-    parameters: dict[str, Any], path: Mapping[str, Any], read_out: Mapping[str, Any]
-) -> None:
+def _in_new_words(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values in force under their present names."""
+    told = dict(values)
+    # A mean was read from one evaluation, whatever the number of trajectories.
+    if "aggregate" in told and told.get("method") == "mean":
+        told |= {"aggregate": None, "n_trials": 0}
+    told = in_new_words(told, quiet=True)
+    told.setdefault("transform_batch_size", EXPERT["transform_batch_size"].default)
+    return told
+
+
+def _keep_read_out(imputer: Any, read_out: Mapping[str, Any]) -> None:
     """Set what a preset would now give another value than when the model was saved."""
     if set(read_out) != set(READ_OUT):
         raise ValueError("read_out has a missing or unknown field")
-    now = resolved_values(parameters | path, n_rows=1)
-    for name in READ_OUT:
-        if parameters[name] is None and now[name] != read_out[name]:
-            parameters[name] = read_out[name]
+    now = imputer.settings_
+    changed = {n: v for n, v in read_out.items() if now[n] != v}
+    if changed:
+        imputer.set_params(**changed)
+        imputer.settings_  # noqa: B018 - raises for a value out of its range
 
 
-def _checked_settings(
-    settings: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> Settings:
+def _checked_settings(trained: Mapping[str, Any], preset: Any) -> Settings:
     """Return the settings of `fit`, each in its range."""
-    is_old = "guide" not in settings
-    settings = _NO_GUIDE | settings
-    unknown = [name for name in settings if name not in defaults]
+    is_old = "guide" not in trained
+    trained = _NO_GUIDE | trained
+    own = {name: trained[name] for name in ("method", "n_trials", "budget")}
+    expert = {name: value for name, value in trained.items() if name not in own}
+    unknown = [name for name in expert if name not in EXPERT]
     if unknown:
         raise ValueError(f"unknown setting {unknown[0]!r}")
+    absent = [name for name in EXPERT if name not in expert]
+    if absent:
+        raise ValueError(f"the setting {absent[0]!r} is missing")
     for name, high in _LIMITS.items():
-        value = settings.get(name)
+        value = expert.get(name)
         if type(value) is not int or value > high:
             raise ValueError(f"{name} must be an integer up to {high}, got {value!r}")
-    checked = resolve(defaults | settings, n_rows=1)
+    checked = resolve({**_FREE, **own, "preset": preset, "settings": expert})
     if is_old and checked.network.n_masks:
         return replace(checked, network=replace(checked.network, n_masks=2))
     return checked

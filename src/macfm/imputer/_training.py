@@ -1,48 +1,56 @@
-"""Training and filling of encoded rows: numpy in, numpy out, torch in between."""
+"""Networks trained on encoded rows: numpy in, a network on the CPU out."""
 
 from __future__ import annotations
 
-import copy
+import os
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from macfm._errors import ParameterError, Said
 from macfm.flow import (
     N_KNOTS,
     Ensemble,
     Evaluation,
     GuidedEnsemble,
-    Path,
-    RowBatch,
     RowConfig,
     TrainConfig,
     TrainingRows,
     TrainResult,
-    Validation,
-    aggregate,
     as_records,
-    conditional_mean,
     make_network,
     measure_trust,
     no_better_than_mean,
     prepare_rows,
-    row_batches,
-    row_keys,
     train,
-    trajectories,
 )
-from macfm.imputer._parameters import Settings
 from macfm.imputer._progress import training_progress
+from macfm.imputer._settings import Settings
 from macfm.imputer._threads import worthwhile_threads
+
+__all__ = ["Trained", "reproducible", "resolve_device", "train_networks"]
 
 # Left to a network whose budget the guide has used up.
 _LEAST_SECONDS = 1e-3
+# torch's generator and its number of threads are those of the whole process.
+_ALONE = threading.RLock()
+
+
+def _forget_who_was_at_work() -> None:
+    """Free a forked process of the threads it has left behind."""
+    global _ALONE
+    _ALONE = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_who_was_at_work)
 
 
 @dataclass(frozen=True)
@@ -70,9 +78,13 @@ def resolve_device(device: str) -> torch.device:
     if device == "cpu":
         return torch.device("cpu")
     if not torch.cuda.is_available():
-        raise ValueError(
-            f"device={device!r} was asked for, but torch finds no CUDA device; use "
-            f"device='auto' or device='cpu'"
+        raise ParameterError(
+            Said(
+                "{device} was asked for, but torch finds no CUDA device; use 'auto' or "
+                "'cpu'",
+                device=device,
+            ),
+            parameter="device",
         )
     index = device.partition(":")[2]
     return torch.device("cuda", int(index) if index else torch.cuda.current_device())
@@ -82,25 +94,30 @@ def resolve_device(device: str) -> torch.device:
 def reproducible(seed: int, device: torch.device) -> Iterator[None]:
     """Seed torch for layers and dropout, and put everything back afterwards.
 
+    One at a time: Python threads that fit at once wait for each other, and each gets
+    the model it would get alone.
+
     Elementwise functions on the CPU cut their work by the number of threads, and the
     last bits of a cut that is no multiple of the vector length differ. Powers of two
     always give whole vectors, so as many threads are used, and no more than pay.
     """
-    n_threads = torch.get_num_threads()
-    devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
-        torch.set_num_threads(worthwhile_threads(n_threads))
-        try:
-            yield
-        finally:
-            torch.set_num_threads(n_threads)
+    with _ALONE:
+        n_threads = torch.get_num_threads()
+        devices = [device] if device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices):
+            torch.manual_seed(seed)
+            torch.set_num_threads(worthwhile_threads(n_threads))
+            try:
+                yield
+            finally:
+                torch.set_num_threads(n_threads)
 
 
 def train_networks(
     x: np.ndarray,
     observed: np.ndarray,
     *,
+    weights: np.ndarray | None,
     group: np.ndarray,
     is_num: np.ndarray,
     settings: Settings,
@@ -114,6 +131,8 @@ def train_networks(
     ----------
     x, observed : ndarray, shape (n, d)
         Encoded rows and where they hold a value.
+    weights : ndarray, shape (n,), or None
+        How much each row counts; rows of weight 0 take no part.
     group, is_num : ndarray, shape (d,)
         Column of each coordinate, and whether it is numeric.
     settings : Settings
@@ -130,8 +149,9 @@ def train_networks(
     Trained
     """
     useful = observed.any(axis=1)
-    columns = torch.from_numpy(group)
-    path = settings.path
+    if weights is not None:
+        useful &= weights > 0
+        weights = weights[useful]
     with (
         reproducible(seed, device),
         training_progress(verbose=verbose, n_networks=settings.n_networks) as show,
@@ -140,96 +160,162 @@ def train_networks(
         rows = prepare_rows(
             x[useful],
             observed[useful],
+            weights=weights,
             group=group,
             is_num=is_num,
+            path=settings.path,
             config=_row_config(settings),
             seed=seed,
             device=device,
-            path=path,
         )
-        members: list[nn.Module] = []
-        trust: list[Tensor] = []
-        history: list[dict[str, float]] = []
-        n_steps, interrupted, starved, fills = 0, False, False, rows.fills
-        for k in range(settings.n_networks):
-
-            def on_evaluation(
-                evaluation: Evaluation, end: int, *, member: int = k
-            ) -> None:
-                show(evaluation, end, member=member)
-
-            hints = rows.guide is not None and k % 2 == 0
-            network = make_network(
-                settings.network, group=columns, hints=hints, path=path
-            ).to(device)
-            generator = torch.Generator(device).manual_seed(seed + k)
-            guess_again = partial(rows.guess_again, generator=generator, path=path)
-            velocity = network
-            if hints:
-                velocity = GuidedEnsemble.alone(rows.guide, network, path=path)
-            config = _within_budget(settings, spent=time.perf_counter() - began, k=k)
-            result = train(
-                velocity,
-                rows.x,
-                rows.observed,
-                fills=fills,
-                refill=guess_again if rows.has_guesses else None,
-                rules=rows.rules,
-                validation=_judged_by(rows, settings),
-                group=columns.to(device),
-                is_num=torch.from_numpy(is_num).to(device),
-                time_law=settings.time_law,
-                config=config,
-                loss_config=settings.loss,
-                generator=generator,
-                on_evaluation=on_evaluation,
-                path=path,
-            )
-            n_steps += result.n_steps
-            history += [{"network": k, **line} for line in as_records(result.history)]
-            interrupted = result.interrupted
-            # A learning rate that was still rising when the time was up taught nothing.
-            is_starved = not interrupted and _ran_out_of_time(result, config)
-            # One that was stopped half-way counts only if there is no finished one.
-            if (interrupted or is_starved) and (members or not result.history):
-                break
-            starved = is_starved
-            members.append(network)
-            if rows.guide is not None:
-                judge = None if starved else rows.validation
-                trust.append(_trust(velocity, rows, judge, columns.to(device), path))
-            if interrupted or starved:
-                break
-            if rows.has_guesses and k + 1 < settings.n_networks:
-                try:
-                    fills = guess_again(velocity)  # the next network starts with these
-                except KeyboardInterrupt:
-                    interrupted = True
-                    break
-        if not members:
-            raise KeyboardInterrupt  # nothing was learned that could be kept
-        network = members[0] if len(members) == 1 else Ensemble(members)
-        if rows.guide is not None:
-            network = GuidedEnsemble(rows.guide, members, torch.stack(trust), path=path)
-        unknowable = torch.zeros(0, dtype=torch.bool)
-        if rows.validation is not None:
-            unknowable = no_better_than_mean(
-                network,
-                rows.validation,
-                group=columns.to(device),
-                is_num=torch.from_numpy(is_num).to(device),
-                path=path,
-            )
+        course = _Course(
+            rows=rows,
+            settings=settings,
+            group=torch.from_numpy(group).to(device),
+            is_num=torch.from_numpy(is_num).to(device),
+            seed=seed,
+            began=began,
+            show=show,
+        )
+        course.run()
+        network = course.network()
+        unknowable = course.unknowable(network)
     if rows.guide is not None:
         network.guide = rows.whole_guide
     return Trained(
         network=network.cpu(),
-        history=history,
-        n_steps=n_steps,
-        interrupted=interrupted,
-        unknowable=np.flatnonzero(unknowable.cpu().numpy()),
-        starved=starved,
+        history=course.history,
+        n_steps=course.n_steps,
+        interrupted=course.interrupted,
+        unknowable=unknowable,
+        starved=course.starved,
     )
+
+
+@dataclass
+class _Course:
+    """Networks trained one after the other, and what is known of them so far."""
+
+    rows: TrainingRows
+    settings: Settings
+    group: Tensor
+    is_num: Tensor
+    seed: int
+    began: float
+    show: Callable[..., None]
+    members: list[nn.Module] = field(default_factory=list)
+    trust: list[Tensor] = field(default_factory=list)
+    history: list[dict[str, float]] = field(default_factory=list)
+    n_steps: int = 0
+    interrupted: bool = False
+    starved: bool = False
+
+    def run(self) -> None:
+        """Train until all are done, the time is up, or the user has had enough."""
+        fills = self.rows.fills
+        for k in range(self.settings.n_networks):
+            generator = torch.Generator(self.group.device).manual_seed(self.seed + k)
+            guess_again = partial(
+                self.rows.guess_again, path=self.settings.path, generator=generator
+            )
+            velocity = self._train(k, fills, guess_again, generator)
+            last = k + 1 == self.settings.n_networks
+            if velocity is None or self.interrupted or self.starved or last:
+                break
+            if self.rows.has_guesses:
+                try:
+                    fills = guess_again(velocity)  # the next network starts with these
+                except KeyboardInterrupt:
+                    self.interrupted = True
+                    break
+        if not self.members:
+            raise KeyboardInterrupt  # nothing was learned that could be kept
+
+    def _train(
+        self,
+        k: int,
+        fills: Tensor | None,
+        guess_again: Callable[[nn.Module], Tensor],
+        generator: torch.Generator,
+    ) -> nn.Module | None:
+        """Train network k; return its velocity, None if it is not kept."""
+        rows, settings = self.rows, self.settings
+        hints = rows.guide is not None and k % 2 == 0
+        network = make_network(
+            settings.network, group=self.group.cpu(), path=settings.path, hints=hints
+        ).to(self.group.device)
+        velocity = network
+        if hints:
+            velocity = GuidedEnsemble.alone(rows.guide, network, path=settings.path)
+        config = _within_budget(settings, spent=time.perf_counter() - self.began, k=k)
+        by_validation = settings.train.stopping == "validation"
+        result = train(
+            velocity,
+            rows.x,
+            rows.observed,
+            weights=rows.weights,
+            fills=fills,
+            refill=guess_again if rows.has_guesses else None,
+            rules=rows.rules,
+            validation=rows.validation if by_validation else None,
+            group=self.group,
+            is_num=self.is_num,
+            path=settings.path,
+            time_law=settings.time_law,
+            config=config,
+            loss_config=settings.loss,
+            generator=generator,
+            on_evaluation=partial(_shown, self.show, k),
+        )
+        self.n_steps += result.n_steps
+        self.history += [{"network": k, **line} for line in as_records(result.history)]
+        self.interrupted = result.interrupted
+        # A learning rate that was still rising when the time was up taught nothing.
+        starved = not self.interrupted and _ran_out_of_time(result, config)
+        # One that was stopped half-way counts only if there is no finished one.
+        if (self.interrupted or starved) and (self.members or not result.history):
+            return None
+        self.starved = starved
+        self.members.append(network)
+        if rows.guide is not None:
+            self.trust.append(self._trust(velocity))
+        return velocity
+
+    def _trust(self, velocity: nn.Module) -> Tensor:
+        """Measure how far a network is to be trusted; a starved one not at all."""
+        rows, path = self.rows, self.settings.path
+        if self.starved or rows.validation is None:
+            return torch.zeros(N_KNOTS, len(self.group), device=self.group.device)
+        alone = GuidedEnsemble.alone(rows.guide, path=path)
+        return measure_trust(
+            velocity, alone, rows.validation, group=self.group, path=path
+        )
+
+    def network(self) -> nn.Module:
+        """Return the networks as one."""
+        if self.rows.guide is not None:
+            trust, path = torch.stack(self.trust), self.settings.path
+            return GuidedEnsemble(self.rows.guide, self.members, trust, path=path)
+        return self.members[0] if len(self.members) == 1 else Ensemble(self.members)
+
+    def unknowable(self, network: nn.Module) -> np.ndarray:
+        """Return the columns that are filled no better than by their mean."""
+        if self.rows.validation is None:
+            return np.zeros(0, dtype=np.intp)
+        found = no_better_than_mean(
+            network,
+            self.rows.validation,
+            group=self.group,
+            is_num=self.is_num,
+            path=self.settings.path,
+        )
+        return np.flatnonzero(found.cpu().numpy())
+
+
+def _shown(
+    show: Callable[..., None], member: int, evaluation: Evaluation, end: int
+) -> None:
+    show(evaluation, end, member=member)
 
 
 def _row_config(settings: Settings) -> RowConfig:
@@ -240,13 +326,8 @@ def _row_config(settings: Settings) -> RowConfig:
     return RowConfig(
         guide=guide,
         move_missing=network.n_masks > 0,
-        validation_share=settings.validation_share if judged else 0.0,
+        validation_share=settings.values["validation_share"] if judged else 0.0,
     )
-
-
-def _judged_by(rows: TrainingRows, settings: Settings) -> Validation | None:
-    """Return the held-out rows if they decide when to stop."""
-    return rows.validation if settings.train.stopping == "validation" else None
 
 
 def _within_budget(settings: Settings, *, spent: float, k: int) -> TrainConfig:
@@ -264,101 +345,3 @@ def _ran_out_of_time(result: TrainResult, config: TrainConfig) -> bool:
         return False
     spent = result.history[-1].seconds
     return result.n_steps < config.warmup_steps and spent >= config.max_seconds
-
-
-def _trust(
-    velocity: nn.Module,
-    rows: TrainingRows,
-    judge: Validation | None,
-    group: Tensor,
-    path: Path,
-) -> Tensor:
-    """Measure how far a network is to be trusted; without a judge, not at all."""
-    if judge is None:
-        return torch.zeros(N_KNOTS, len(group), device=group.device)
-    alone = GuidedEnsemble.alone(rows.guide, path=path)
-    return measure_trust(velocity, alone, judge, group=group, path=path)
-
-
-@dataclass(frozen=True)
-class Filler:
-    """A trained network ready to fill encoded rows."""
-
-    network: nn.Module
-    """The velocity network."""
-    is_num: np.ndarray
-    """Whether each coordinate is numeric, shape ``(d,)``."""
-    settings: Settings
-    """How to read the network."""
-    seed: int
-    """Seed of the noise."""
-    device: torch.device
-    """Where to compute."""
-    batch_size: int
-    """Rows evaluated at a time."""
-
-    def fill(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        """Return one completed row for each encoded row, shape (n, d)."""
-        if self.settings.method == "mean":
-            return self._conditional_mean(x, observed)
-        is_num = torch.from_numpy(self.is_num).to(self.device)
-        draws = self._trajectories(x, observed, range(self.settings.n_trials))
-        centers = [
-            aggregate(batch, is_num=is_num, center=self.settings.aggregate).cpu()
-            for batch in draws
-        ]
-        return torch.cat(centers).numpy()
-
-    def draw(self, x: np.ndarray, observed: np.ndarray, n_draws: int) -> np.ndarray:
-        """Return several completed rows for each, shape (n_draws, n, d)."""
-        draws = self._trajectories(x, observed, range(n_draws))
-        return torch.cat([batch.cpu() for batch in draws], dim=1).numpy()
-
-    def _conditional_mean(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        settings, filled = self.settings, []
-        ready = self._ready(x, observed, batch_size=self.batch_size)
-        with ready as (network, batches):
-            for batch in batches:
-                mean = conditional_mean(
-                    network,
-                    batch,
-                    path=settings.path,
-                    seed=self.seed,
-                )
-                filled.append(mean[: batch.n_rows].cpu())
-        return torch.cat(filled).numpy()
-
-    def _trajectories(
-        self, x: np.ndarray, observed: np.ndarray, draws: Sequence[int]
-    ) -> Iterator[Tensor]:
-        """Yield ``(n_draws, n_batch, d)`` for one batch of rows after the other.
-
-        The draws of a row are evaluated together, so many draws mean few rows at a
-        time, down to the 64 to which batches are padded.
-        """
-        settings = self.settings
-        n_rows = max(self.batch_size // len(draws), 1)
-        with self._ready(x, observed, batch_size=n_rows) as (network, batches):
-            for batch in batches:
-                filled = trajectories(
-                    network,
-                    batch,
-                    path=settings.path,
-                    config=settings.solver,
-                    seed=self.seed,
-                    draws=draws,
-                )
-                yield filled[:, : batch.n_rows]
-
-    @contextmanager
-    def _ready(
-        self, x: np.ndarray, observed: np.ndarray, *, batch_size: int
-    ) -> Iterator[tuple[nn.Module, Iterator[RowBatch]]]:
-        """Put the network on the device and the rows into batches."""
-        with reproducible(self.seed, self.device), torch.no_grad():
-            network = copy.deepcopy(self.network).to(self.device).eval()
-            keys = row_keys(x, observed)
-            tensors = (
-                torch.from_numpy(part).to(self.device) for part in (x, observed, keys)
-            )
-            yield network, row_batches(*tensors, batch_size=batch_size)

@@ -191,8 +191,9 @@ def _set_up(
     parameters = imputer.get_params(deep=False)
     table = plain_frame(frame)
     n_rows = len(table)
-    table = table.drop(columns=[n for n in parameters["ignore"] or () if n in table])
-    left_out: dict[Hashable, str] = dict.fromkeys(parameters["ignore"] or (), "ignored")
+    ignored = [*(parameters["ignore"] or ()), *(parameters["id"] or ())]
+    table = table.drop(columns=[name for name in ignored if name in table])
+    left_out: dict[Hashable, str] = dict.fromkeys(ignored, "ignored")
     notes = []
     if n_rows > max_rows:
         rows = np.sort(rng.permutation(n_rows)[:max_rows])
@@ -200,7 +201,7 @@ def _set_up(
         notes.append(f"{max_rows:,} of {n_rows:,} rows were looked at.")
     table = table.reset_index(drop=True)
     kinds = ("categorical", "numeric", "ordinal")
-    kinds = (*kinds, "bounds", "numeric_transform", "impute")
+    kinds = (*kinds, "bounds", "numeric_transform", "only")
     schema = _infer(table, {name: parameters[name] for name in kinds})
     for column in schema.columns:
         why = _useless(column, table[column.name])
@@ -209,7 +210,7 @@ def _set_up(
     table = table.drop(columns=[name for name in left_out if name in table])
     kept = {name: _only(parameters[name], table) for name in kinds}
     schema = _infer(table, kept)
-    imputer.set_params(**kept, ignore=None, add_indicator=False, verbose=False)
+    imputer.set_params(**kept, ignore=None, id=None, add_indicator=False, verbose=False)
     # Every hidden cell held a value, so that none of them may be left.
     imputer.set_params(leave=None, derive=_possible(parameters["derive"], schema))
     scored = [column.name for column in schema.columns if column.impute]

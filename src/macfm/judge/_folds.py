@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macfm._budget import seconds_of
 from macfm.judge._comparison import Comparison
 from macfm.judge._coverage import LEVELS, coverage_table, held_by_rank
 from macfm.judge._pool import PAIRS, SCORES, Pool, is_flat
@@ -122,8 +123,9 @@ class Run:
         if self.time_limit is not None:
             left = self.time_limit - (time.perf_counter() - self.began)
             most = max(0.8 * left / n_left, 1.0)
-            own = imputer.max_seconds
-            imputer.set_params(max_seconds=most if own is None else min(own, most))
+            own = imputer.budget
+            own = most if own is None else seconds_of(own)
+            imputer.set_params(budget=min(own, most))
         table = self.setup.frame.mask(hidden)
         began = time.perf_counter()
         filled = number_text(imputer.fit_transform(table), self.setup.schema)
@@ -139,7 +141,7 @@ class Run:
 
     def _note_limit(self, imputer: Any, seconds: float) -> None:
         """Keep that training ended because its time, the guide's too, was up."""
-        most = imputer.max_seconds
+        most = None if imputer.budget is None else seconds_of(imputer.budget)
         if most is not None and seconds >= 0.95 * most:
             self.cut_short.append(most)
 

@@ -81,10 +81,11 @@ def _bound(end: Any, column: ColumnSchema) -> str | None:
 
 def center_words(settings: dict[str, Any]) -> str:
     """Say what a filled number is."""
-    if settings["method"] == "mean":
+    if settings["method"] == "draw":
+        return "plausible draw"
+    if not settings["n_trials"]:
         return "estimated conditional mean"
-    center = "median" if settings["aggregate"] == "median" else "mean"
-    return f"{center} of {settings['n_trials']} sampled trajectories"
+    return f"{settings['method']} of {settings['n_trials']} sampled trajectories"
 
 
 def guided(facts: Facts) -> str:

@@ -45,7 +45,7 @@ def filled_section(facts: Facts) -> dict[str, Any]:
         "scatters": [
             _scatter(facts, x, y, k) for k, (x, y) in enumerate(choose_pairs(facts))
         ],
-        "single": facts.imputer.settings_["method"] == "mean",
+        "single": facts.imputer.settings_["n_trials"] == 0,
         "sure": _sure(facts),
         **_bounds_advice(facts),
         "row_word": _row_word(facts),

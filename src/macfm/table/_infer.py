@@ -51,7 +51,7 @@ def infer_columns(
     bounds: Mapping[Hashable, Any] | str | None,
     numeric_transform: str | Mapping[Hashable, str],
     max_one_hot: int,
-    impute: Sequence[Hashable] | None,
+    only: Sequence[Hashable] | None,
     ignore: Sequence[Hashable] | None,
 ) -> list[ColumnSchema]:
     """Return one schema per column; the parameters are those of ``TableSchema``."""
@@ -61,7 +61,7 @@ def infer_columns(
         "ordinal": _mapping("ordinal", ordinal),
         "bounds": {} if bounds in ("auto", "observed") else _mapping("bounds", bounds),
         "numeric_transform": _transforms(numeric_transform),
-        "impute": _names("impute", impute),
+        "only": _names("only", only),
         "ignore": _names("ignore", ignore),
     }
     for parameter, named in wishes.items():
@@ -69,7 +69,7 @@ def infer_columns(
     _check_disjoint("categorical", "ordinal", wishes)
     _check_disjoint("categorical", "numeric", wishes)
     _check_disjoint("numeric", "ordinal", wishes)
-    _check_disjoint("impute", "ignore", wishes)
+    _check_disjoint("only", "ignore", wishes)
     every = "auto" if isinstance(bounds, Mapping) else bounds
     columns = []
     for j, name in enumerate(table.columns):
@@ -93,7 +93,7 @@ def infer_columns(
                 column, data, wished, as_numbers=name in wishes["numeric"]
             )
         column = _with_transform(column, data, numeric_transform)
-        filled = column.kind != "empty" and (impute is None or name in wishes["impute"])
+        filled = column.kind != "empty" and (only is None or name in wishes["only"])
         columns.append(replace(column, impute=filled))
     _warn_numbers(table, columns, wishes)
     return columns

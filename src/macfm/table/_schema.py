@@ -126,7 +126,7 @@ class TableSchema:
         bounds: Mapping[Hashable, Any] | str | None = "auto",
         numeric_transform: str | Mapping[Hashable, str] = "standard",
         max_one_hot: int = 64,
-        impute: Sequence[Hashable] | None = None,
+        only: Sequence[Hashable] | None = None,
         ignore: Sequence[Hashable] | None = None,
     ) -> TableSchema:
         """Read the schema from the observed cells of a table.
@@ -152,7 +152,7 @@ class TableSchema:
         max_one_hot : int, default=64
             Columns of up to this many categories get one coordinate a category, those
             of more get analog bits.
-        impute : list of names, default=None
+        only : list of names, default=None
             Columns to fill; all when None.
         ignore : list of names, default=None
             Columns which are copied through and never looked at.
@@ -167,7 +167,7 @@ class TableSchema:
             bounds=bounds,
             numeric_transform=numeric_transform,
             max_one_hot=max_one_hot,
-            impute=impute,
+            only=only,
             ignore=ignore,
         )
         return cls(columns)

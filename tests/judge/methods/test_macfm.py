@@ -67,9 +67,9 @@ def test_a_column_of_one_category_is_certain_and_counted():
 @pytest.mark.parametrize(
     "read_out",
     [
-        {"method": "sample", "aggregate": "mean", "n_trials": 3},
-        {"method": "sample", "solver": "euler", "n_steps": 2},
-        {"method": "sample", "grid": "beta", "grid_beta": 3.0},
+        {"method": "mean", "n_trials": 3},
+        {"n_trials": 3, "solver": "euler", "n_steps": 2},
+        {"n_trials": 3, "grid": "beta", "grid_beta": 3.0},
         {"method": "mean", "transform_batch_size": 64},
     ],
 )
@@ -124,7 +124,7 @@ def test_the_record_shows_every_number_in_force():
     assert resolved["d_model"] == 16
     assert resolved["solver"] == "heun"
     assert resolved["preset"] == "paper"
-    assert all(value is not None for k, value in resolved.items() if k != "max_seconds")
+    assert all(value is not None for k, value in resolved.items() if k != "budget")
     json.dumps(resolved)
 
 

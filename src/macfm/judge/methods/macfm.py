@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import json
 from collections.abc import Hashable
 from typing import Any, ClassVar, Self
@@ -11,21 +10,11 @@ from typing import Any, ClassVar, Self
 import pandas as pd
 from pandas.api.types import is_float_dtype
 
+from macfm.imputer import READ_OUT
 from macfm.judge.methods._base import Method
 
-# Parameters that say how a fitted model is read; `fit` does not depend on them.
-READ_OUT = (
-    "method",
-    "aggregate",
-    "n_trials",
-    "solver",
-    "n_steps",
-    "grid",
-    "grid_beta",
-    "transform_batch_size",
-)
 # Parameters that the benchmark itself sets.
-_TAKEN = ("device", "random_state", "verbose")
+_TAKEN = ("device", "random_state", "verbose", "settings")
 
 
 class MACFM(Method):
@@ -40,8 +29,7 @@ class MACFM(Method):
     title: ClassVar[str] = "MACFM"
     about: ClassVar[str] = "Impute-MACFM, median of 100 trajectories."
     defaults: ClassVar[dict[str, Any]] = {
-        "method": "sample",
-        "aggregate": "median",
+        "method": "median",
         "empty_columns": "error",
     }
 
@@ -50,7 +38,7 @@ class MACFM(Method):
         """Return the parameters of the imputer."""
         from macfm.imputer import MACFMImputer
 
-        return set(inspect.signature(MACFMImputer).parameters).difference(_TAKEN)
+        return set(MACFMImputer().get_params()).difference(_TAKEN)
 
     def fit(self, train: pd.DataFrame) -> Self:
         """Train the imputer."""
@@ -88,8 +76,12 @@ class MACFM(Method):
 
     def fit_key(self) -> Hashable:
         """Return the training parameters, in one string."""
-        parameters = self._imputer().get_params(deep=False)
-        trained = {k: v for k, v in parameters.items() if k not in READ_OUT}
+        parameters = self._imputer().get_params()
+        trained = {
+            name: value
+            for name, value in parameters.items()
+            if name not in READ_OUT and name != "settings"
+        }
         return json.dumps(trained, sort_keys=True, default=repr)
 
     def adopt(self, fitted: Method) -> None:
@@ -99,7 +91,7 @@ class MACFM(Method):
                 f"{self.name} cannot adopt the fit of {fitted.name}: they do not train "
                 "the same"
             )
-        own = self._imputer().get_params(deep=False)
+        own = self._imputer().get_params()
         self.imputer_ = copy.copy(fitted.imputer_)
         self.imputer_.set_params(**{name: own[name] for name in READ_OUT})
 
@@ -113,7 +105,7 @@ class MACFM(Method):
         used = self.imputer_.settings_
         if self.imputer_.network_ is None:
             return 0
-        if used["method"] == "mean":
+        if not used["n_trials"]:
             return used["n_networks"]
         stages = {"euler": 1, "heun": 2}[used["solver"]]
         return used["n_trials"] * used["n_steps"] * stages * used["n_networks"]

@@ -1,0 +1,75 @@
+"""How sure filled cells are, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from macfm.table import ColumnSchema, Table, TableSchema, as_table
+
+__all__ = ["intervals_of"]
+
+_COLUMNS = ("row", "column", "value", "low", "high", "certainty")
+_RANGED = ("numeric", "integer", "ordinal", "datetime", "timedelta")
+
+
+def intervals_of(
+    table: Table,
+    completed: Any,
+    draws: Sequence[Any],
+    *,
+    schema: TableSchema,
+    level: float,
+    index: pd.Index,
+) -> pd.DataFrame:
+    """Return value, range and certainty of every cell that was filled.
+
+    The ends of a range are draws themselves, those ranks apart that hold `level` of a
+    calibrated sampler's truths.
+    """
+    filled, drawn = as_table(completed), [as_table(draw) for draw in draws]
+    native, natives = _plain(completed), [_plain(draw) for draw in draws]
+    low = max(int((1 - level) / 2 * (len(draws) + 1)) - 1, 0)
+    parts = []
+    for j, column in enumerate(schema.columns):
+        rows = np.flatnonzero(~table.observed[:, j] & filled.observed[:, j])
+        if not len(rows):
+            continue
+        value = native.iloc[rows, j].to_numpy(object)
+        samples = np.stack([one.iloc[rows, j].to_numpy(object) for one in natives])
+        ends: tuple[Any, Any] = (None, None)
+        certainty: Any = (samples == value).mean(axis=0)
+        if column.kind in _RANGED:
+            keys = np.stack([_order(one, j, rows, column) for one in drawn])
+            order = keys.argsort(axis=0, kind="stable")
+            cells = np.arange(len(rows))
+            ends = samples[order[low], cells], samples[order[-1 - low], cells]
+            certainty = None
+        told = (index[rows], column.name, value, *ends, certainty)
+        columns = dict(zip(_COLUMNS, told, strict=True))
+        parts.append(pd.DataFrame(columns, index=rows).astype(object))
+    if not parts:
+        return pd.DataFrame(columns=list(_COLUMNS))
+    found = pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
+    return found.astype({"certainty": float})
+
+
+def _plain(native: Any) -> pd.DataFrame:
+    """Return a native table as a pandas DataFrame."""
+    if isinstance(native, pd.DataFrame):
+        return native
+    if isinstance(native, np.ndarray):
+        return pd.DataFrame(native)
+    return native.to_pandas()
+
+
+def _order(table: Table, j: int, rows: np.ndarray, column: ColumnSchema) -> np.ndarray:
+    """Return numbers by which the cells of a column are ordered."""
+    values = table.column(j).values[rows]
+    if column.kind != "ordinal":
+        return values
+    places = {level: place for place, level in enumerate(column.categories)}
+    return np.array([places[value] for value in values])

@@ -1,0 +1,59 @@
+"""Spellings of earlier versions, which go on working for a release."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from macfm._warn import outside
+from macfm.imputer._parameters import OLD_NAMES
+
+__all__ = ["in_new_words", "is_old_word"]
+
+_N_TRIALS = 100
+
+
+def is_old_word(name: str) -> bool:
+    """Whether a parameter had this name once."""
+    return name in OLD_NAMES or name == "aggregate"
+
+
+def in_new_words(given: Mapping[str, Any], *, quiet: bool = False) -> dict[str, Any]:
+    """Return parameters under their present names, with a warning for each change.
+
+    Examples
+    --------
+    >>> old = {"method": "sample", "aggregate": "median", "n_trials": 50}
+    >>> in_new_words(old, quiet=True)
+    {'method': 'median', 'n_trials': 50}
+    """
+    told = dict(given)
+    for old, new in OLD_NAMES.items():
+        if old in told:
+            told[new] = told.pop(old)
+            _warn(f"{old} is now called {new}", quiet=quiet)
+    center = told.pop("aggregate", None)
+    if told.get("method") == "sample":
+        told["method"] = center or "mean"
+        # The paper's preset has a number of its own.
+        if told.get("n_trials") is None and told.get("preset") != "paper":
+            told["n_trials"] = _N_TRIALS
+        _warn(
+            f"method='sample' is now method={told['method']!r} with the number of "
+            "trajectories in n_trials",
+            quiet=quiet,
+        )
+    elif center is not None:
+        told["method"] = center
+        _warn(f"aggregate={center!r} is now method={center!r}", quiet=quiet)
+    return told
+
+
+def _warn(message: str, *, quiet: bool) -> None:
+    if not quiet:
+        warnings.warn(
+            f"{message}; the old spelling will go with the next release",
+            FutureWarning,
+            stacklevel=outside(),
+        )

@@ -1,0 +1,153 @@
+"""The way from a user's parameters to what `flow` needs, resolved and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from macfm._budget import seconds_of
+from macfm._errors import ParameterError, Said
+from macfm.flow import (
+    LossConfig,
+    NetworkConfig,
+    Path,
+    SolverConfig,
+    TimeLaw,
+    TrainConfig,
+    make_schedule,
+)
+from macfm.imputer._parameters import READ_OUT, flat_parameters, preset_values
+
+__all__ = ["ReadOut", "Settings", "resolve"]
+
+_Config = TypeVar("_Config")
+# Trajectories behind a median, unless their number is given.
+_N_TRIALS = 100
+
+
+@dataclass(frozen=True)
+class ReadOut:
+    """How a fitted model is read."""
+
+    method: str
+    """``mean``, ``median`` or ``draw``."""
+    n_trials: int
+    """Trajectories a row; 0: the mean is read from one evaluation at t = 0."""
+    solver: SolverConfig
+    """How trajectories are integrated."""
+    batch_size: int
+    """Rows evaluated at a time."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that training and filling need."""
+
+    values: dict[str, Any]
+    """The values in force, by the names of the parameters."""
+    path: Path
+    """From noise to data."""
+    time_law: TimeLaw
+    """Law of the training times."""
+    network: NetworkConfig
+    """Shape of the network."""
+    train: TrainConfig
+    """Length and pace of training."""
+    loss: LossConfig
+    """Weights of the loss terms."""
+    read_out: ReadOut
+    """How the fitted model is read."""
+
+    @property
+    def n_networks(self) -> int:
+        """Networks whose velocities are averaged."""
+        return self.values["n_networks"]
+
+
+def resolve(
+    parameters: Mapping[str, Any], *, n_rows: int = 1, n_columns: int = 1
+) -> Settings:
+    """Check an imputer's parameters and lay them over its preset.
+
+    Parameters
+    ----------
+    parameters : mapping
+        The imputer's own, as ``get_params(deep=False)`` gives them. A setting that is
+        not given takes the preset's value.
+    n_rows, n_columns : int, default=1
+        Size of the table of `fit`; presets give larger tables larger networks.
+
+    Returns
+    -------
+    Settings
+
+    Raises
+    ------
+    ParameterError
+        If a value is out of its range, naming the parameter and what it must be.
+    """
+    flat = flat_parameters(parameters)
+    values = preset_values(flat, n_rows=n_rows, n_columns=n_columns)
+    budget = None if flat["budget"] is None else seconds_of(flat["budget"])
+    values |= {"method": flat["method"], "budget": budget}
+    return from_values(values)
+
+
+def from_values(values: Mapping[str, Any]) -> Settings:
+    """Sort checked values into the configurations of `flow`."""
+    told = {
+        **values,
+        "n_masks": int(values["mask_input"]),
+        "max_seconds": values["budget"],
+    }
+
+    def pick(config: type[_Config]) -> _Config:
+        fields = config.__dataclass_fields__
+        return config(**{name: told[name] for name in fields})
+
+    law = values["time_law"]
+    n_trials = values["n_trials"]
+    if values["method"] == "draw":
+        n_trials = 1
+    elif values["method"] == "median":
+        n_trials = n_trials or _N_TRIALS
+    settings = Settings(
+        values={**values, "n_trials": n_trials},
+        path=Path(
+            make_schedule(values["schedule"], gamma=values["gamma"]),
+            values["velocity_space"],
+        ),
+        time_law=TimeLaw(
+            beta=None if law == "uniform" else tuple(law), share_t0=values["share_t0"]
+        ),
+        network=pick(NetworkConfig),
+        train=pick(TrainConfig),
+        loss=pick(LossConfig),
+        read_out=ReadOut(
+            method=values["method"],
+            n_trials=n_trials,
+            solver=pick(SolverConfig),
+            batch_size=values["transform_batch_size"],
+        ),
+    )
+    at_rest = settings.path.readout_time > 0
+    if at_rest and values["method"] == "mean" and not n_trials:
+        raise ParameterError(
+            Said(
+                "{method} reads the velocity at t = 0, where the schedule "
+                f"{values['schedule']!r} stands still; use {{velocity_space}}, "
+                "{schedule} or {n_trials}",
+                method="mean",
+                velocity_space="s",
+                schedule="linear",
+                n_trials=50,
+            ),
+            parameter="schedule",
+        )
+    return settings
+
+
+def in_force(trained: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of `fit`, and for the read-out those of now."""
+    return {**trained, **{name: now[name] for name in READ_OUT}}
