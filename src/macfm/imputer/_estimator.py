@@ -11,46 +11,36 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
-from torch import nn
 
-from macfm._warn import warn_user
+from macfm.imputer._adjustable import Adjustable
 from macfm.imputer._fit import Fit, fit_model, wishes_of
+from macfm.imputer._fitted import Fitted
 from macfm.imputer._input import (
     check_weights,
+    index_of,
     read_for_fit,
     read_for_model,
     report_unknown,
+    write_cells,
 )
 from macfm.imputer._intervals import intervals_of
-from macfm.imputer._model import FittedModel
-from macfm.imputer._old_words import in_new_words, is_old_word
-from macfm.imputer._parameters import EXPERT, READ_OUT, same_value, unknown_parameter
-from macfm.imputer._repr import fitted_html
+from macfm.imputer._old_words import is_old_word
+from macfm.imputer._parameters import EXPERT, unknown_parameter
 from macfm.imputer._saved import load_imputer, save_imputer
-from macfm.imputer._settings import Settings, in_force, resolve
+from macfm.imputer._settings import resolve
 from macfm.imputer._training import resolve_device
 from macfm.table import (
     Cells,
     Table,
-    TableEncoder,
-    TableSchema,
     Wishes,
     append_flags,
 )
 
-# Beside the read-out's, parameters that count after `fit` as well.
-_OF_ALL_TIMES = (
-    *("leave", "derive", "handle_unknown", "add_indicator", "device", "verbose"),
-    *READ_OUT,
-)
-# What the network was trained under, whatever is set afterwards.
-_OF_THE_PATH = ("schedule", "gamma", "velocity_space")
 
-
-class MACFMImputer(TransformerMixin, BaseEstimator):
+class MACFMImputer(Fitted, TransformerMixin, Adjustable):
     """Fill the holes of a table by mask-aware conditional flow matching.
 
     Takes a pandas or polars DataFrame with numbers, text, booleans, categories and
@@ -248,65 +238,6 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             old = {"method": method, "n_trials": n_trials, "preset": preset}
             self.set_params(**({} if method != "sample" else old), **more)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to list each expert setting as well, None where it is not given.
-
-        Returns
-        -------
-        dict
-        """
-        found = super().get_params(deep=False)
-        if deep:
-            settings = found["settings"]
-            given = settings if isinstance(settings, Mapping) else {}
-            found |= {name: given.get(name) for name in EXPERT}
-        return found
-
-    def set_params(self, **parameters: Any) -> MACFMImputer:
-        """Set parameters and expert settings by name.
-
-        Parameters
-        ----------
-        **parameters
-            Names and values; None takes an expert setting back to the preset's value.
-            After `fit`, those that only `fit` reads wait for the next one, and a
-            warning says so.
-
-        Returns
-        -------
-        MACFMImputer
-            The imputer itself.
-        """
-        parameters = in_new_words(parameters)
-        before = self.get_params() if hasattr(self, "model_") else None
-        expert = {name: parameters.pop(name) for name in EXPERT if name in parameters}
-        super().set_params(**parameters)
-        if expert:
-            settings = {**(self.settings or {}), **expert}
-            settings = {n: value for n, value in settings.items() if value is not None}
-            self.settings = settings or None
-        if before is not None:
-            self._say_what_waits(before)
-        return self
-
-    def _say_what_waits(self, before: Mapping[str, Any]) -> None:
-        """Warn of changed parameters that have no effect on a fitted model."""
-        now = self.get_params()
-        now.pop("settings")
-        waits = [
-            name
-            for name, value in now.items()
-            if name not in _OF_ALL_TIMES and not same_value(value, before[name])
-        ]
-        if waits:
-            words = "takes" if len(waits) == 1 else "take"
-            warn_user(f"{', '.join(waits)} {words} effect with the next fit")
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MACFMImputer:
         """Learn how the columns of a table depend on each other.
 
@@ -345,13 +276,11 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             A completed copy: same type, index, columns and dtypes.
         """
         fit = self._fit(X, sample_weight)
-        cells = fit.model.fill(
-            fit.table, **self._reading(), wishes=fit.wishes, encoded=fit.encoded
-        )
+        cells = fit.fill()
         self.imputed_mask_ = np.zeros(fit.table.observed.shape, dtype=bool)
         for j, (rows, _, _) in cells.items():
             self.imputed_mask_[rows, j] = True
-        return self._write(X, fit.table, cells)
+        return self._written(X, fit.table, cells)
 
     def transform(self, X: Any) -> Any:
         """Fill the missing cells of a table with the columns of `fit`.
@@ -369,7 +298,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         model, reading = self._model(), self._reading()
         table = self._read(X)
         cells = model.fill(table, **reading, wishes=self._wishes(table))
-        return self._write(X, table, cells)
+        return self._written(X, table, cells)
 
     def category_probabilities(self, X: Any) -> dict[Hashable, pd.DataFrame]:
         """Say how likely each category is in the missing cells of a table.
@@ -390,7 +319,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         """
         model, reading = self._model(), self._reading()
         table = self._read(X)
-        index = _index_of(X, table)
+        index = index_of(X, table)
         if reading["read_out"].method == "draw":
             reading["read_out"] = replace(reading["read_out"], method="mean")
         found = model.probabilities(table, **reading, wishes=self._wishes(table))
@@ -430,7 +359,7 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             )
         table = self._read(X)
         draws = model.draw(table, n_draws, **reading, wishes=self._wishes(table))
-        return [self._write(X, table, cells) for cells in draws]
+        return [self._written(X, table, cells) for cells in draws]
 
     def intervals(self, X: Any, level: float = 0.9, n_draws: int = 100) -> pd.DataFrame:
         """Say how sure each filled cell is, one row a cell.
@@ -454,10 +383,12 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         """
         if not isinstance(level, Real) or not 0 < level < 1:
             raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
-        completed = self._without_indicator(self.transform, X)
-        draws = self._without_indicator(self.sample, X, n_draws)
+        plain = copy.copy(self)
+        plain.add_indicator = False
+        plain._sklearn_output_config = {}
+        completed, draws = plain.transform(X), plain.sample(X, n_draws)
         table = self._read(X)
-        index = _index_of(X, table)
+        index = index_of(X, table)
         return intervals_of(
             table, completed, draws, schema=self.schema_, level=level, index=index
         )
@@ -522,87 +453,6 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
         added = [f"missingindicator_{names[j]}" for j in self.indicator_features_]
         return np.concatenate([names, np.asarray(added, dtype=object)])
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def _repr_html_inner(self) -> str:
-        """Show a fitted imputer with what it learned."""
-        html = super()._repr_html_inner()
-        return html + fitted_html(self.model_) if hasattr(self, "model_") else html
-
-    @property
-    def schema_(self) -> TableSchema:
-        """The columns as they were understood."""
-        return self._model().schema
-
-    @property
-    def encoder_(self) -> TableEncoder:
-        """The table's translation to numbers and back."""
-        return self._model().encoder
-
-    @property
-    def network_(self) -> nn.Module | None:
-        """The trained velocity network, on the CPU; None if nothing varied."""
-        return self._model().network
-
-    @property
-    def history_(self) -> pd.DataFrame:
-        """One row an evaluation."""
-        return self._model().history
-
-    @property
-    def n_steps_(self) -> int:
-        """Training steps taken by all networks."""
-        return self._model().n_steps
-
-    @property
-    def n_iter_(self) -> int:
-        """Training steps taken, at least 1."""
-        return max(self.n_steps_, 1)
-
-    @property
-    def seed_(self) -> int:
-        """The seed drawn from `random_state`."""
-        return self._model().seed
-
-    @property
-    def indicator_features_(self) -> np.ndarray:
-        """Positions of the columns that had holes in `fit`."""
-        return self._model().had_holes
-
-    @property
-    def settings_(self) -> dict[str, Any]:
-        """The values in force, the preset's included."""
-        trained = self._model().settings
-        told = in_force(trained, self._resolved().values)
-        return {name: value for name, value in told.items() if name != "preset"}
-
-    def _model(self) -> FittedModel:
-        check_is_fitted(self)
-        return self.model_
-
-    def _resolved(self) -> Settings:
-        """Resolve the parameters of now; path and preset are the network's own."""
-        trained = self._model().settings
-        parameters = self.get_params(deep=False)
-        own = {name: trained[name] for name in _OF_THE_PATH}
-        settings = {**(parameters["settings"] or {}), **own}
-        return resolve(parameters | {"preset": trained["preset"], "settings": settings})
-
-    def _reading(self) -> dict[str, Any]:
-        """Say how and where the network is read, by the parameters of now."""
-        return {
-            "read_out": self._resolved().read_out,
-            "device": resolve_device(self.device),
-        }
-
     def _fit(self, X: Any, sample_weight: Any) -> Fit:
         """Fit to a table and keep the model."""
         parameters = self.get_params(deep=False)
@@ -636,13 +486,9 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
     def _wishes(self, table: Table) -> Wishes | None:
         return wishes_of(self.schema_, table, self.get_params(deep=False))
 
-    def _write(self, X: Any, table: Table, cells: Cells) -> Any:
+    def _written(self, X: Any, table: Table, cells: Cells) -> Any:
         """Write filled cells into a copy of the table, with indicators if asked."""
-        completed = table.write(cells)
-        if isinstance(completed, pd.DataFrame) and table.native is not X:
-            # A type that was freed to hold texts holds none where all stays empty.
-            for j in set(range(len(table.columns))).difference(cells):
-                completed.isetitem(j, X.iloc[:, j])
+        completed = write_cells(X, table, cells)
         if not self.add_indicator:
             return completed
         missing = {
@@ -650,14 +496,3 @@ class MACFMImputer(TransformerMixin, BaseEstimator):
             for j in self.indicator_features_
         }
         return append_flags(completed, missing)
-
-    def _without_indicator(self, read: Any, *arguments: Any) -> Any:
-        """Call `transform` or `sample` as if no indicator were wanted."""
-        plain = copy.copy(self)
-        plain.add_indicator = False
-        plain._sklearn_output_config = {}
-        return getattr(plain, read.__name__)(*arguments)
-
-
-def _index_of(X: Any, table: Table) -> pd.Index:
-    return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)

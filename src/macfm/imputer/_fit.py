@@ -17,7 +17,15 @@ from macfm.imputer._input import name_columns, report_empty
 from macfm.imputer._model import FittedModel
 from macfm.imputer._settings import Settings
 from macfm.imputer._training import Trained, train_networks
-from macfm.table import Encoded, Table, TableEncoder, TableSchema, Wishes, read_wishes
+from macfm.table import (
+    Cells,
+    Encoded,
+    Table,
+    TableEncoder,
+    TableSchema,
+    Wishes,
+    read_wishes,
+)
 
 __all__ = ["Fit", "fit_model"]
 
@@ -34,6 +42,18 @@ class Fit:
     wishes: Wishes | None
     to_fill: np.ndarray
     """True where a cell is to be filled, shape (n_samples, n_features)."""
+    settings: Settings
+    device: torch.device
+
+    def fill(self) -> Cells:
+        """Return what goes into the holes of the table it was fitted to."""
+        return self.model.fill(
+            self.table,
+            read_out=self.settings.read_out,
+            device=self.device,
+            wishes=self.wishes,
+            encoded=self.encoded,
+        )
 
 
 def fit_model(
@@ -94,7 +114,7 @@ def fit_model(
         n_rows=table.n_rows,
         on_frame=on_frame,
     )
-    return Fit(model, table, encoded, wishes, to_fill)
+    return Fit(model, table, encoded, wishes, to_fill, settings, device)
 
 
 def wishes_of(

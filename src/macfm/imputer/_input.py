@@ -6,20 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from macfm._errors import ColumnError, Said
 from macfm._warn import warn_user
 from macfm.imputer._model import FittedModel
-from macfm.table import Table, TableSchema, as_table, check_columns, retype_empty
+from macfm.table import Cells, Table, TableSchema, as_table, check_columns, retype_empty
 
 __all__ = [
     "check_weights",
+    "index_of",
     "name_columns",
     "read_for_fit",
     "read_for_model",
     "report_empty",
     "report_unknown",
+    "write_cells",
 ]
 
 
@@ -87,6 +90,21 @@ def _misplaced(X: Any, expected: list[Any]) -> str:
         return ""
     place = next(j for j, name in enumerate(expected) if came[j] != name)
     return f"Column {place} is {came[place]!r}, in fit it was {expected[place]!r}."
+
+
+def index_of(X: Any, table: Table) -> pd.Index:
+    """Return the labels of a table's rows."""
+    return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)
+
+
+def write_cells(X: Any, table: Table, cells: Cells) -> Any:
+    """Write filled cells into a copy of the native table."""
+    completed = table.write(cells)
+    if isinstance(completed, pd.DataFrame) and table.native is not X:
+        # A type that was freed to hold texts holds none where all stays empty.
+        for j in set(range(len(table.columns))).difference(cells):
+            completed.isetitem(j, X.iloc[:, j])
+    return completed
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:

@@ -1,0 +1,101 @@
+"""What a fitted imputer tells of itself, and how its model is read by now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from macfm.imputer._model import FittedModel
+from macfm.imputer._repr import fitted_html
+from macfm.imputer._settings import Settings, in_force, resolve
+from macfm.imputer._training import resolve_device
+from macfm.table import TableEncoder, TableSchema
+
+__all__ = ["Fitted"]
+
+# What the network was trained under, whatever is set afterwards.
+_OF_THE_PATH = ("schedule", "gamma", "velocity_space")
+
+
+class Fitted:
+    """The attributes of an estimator whose `model_` is a `FittedModel`."""
+
+    model_: FittedModel
+
+    def _repr_html_inner(self) -> str:
+        """Show a fitted imputer with what it learned."""
+        html = super()._repr_html_inner()  # type: ignore[misc]
+        return html + fitted_html(self.model_) if hasattr(self, "model_") else html
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    @property
+    def schema_(self) -> TableSchema:
+        """The columns as they were understood."""
+        return self._model().schema
+
+    @property
+    def encoder_(self) -> TableEncoder:
+        """The table's translation to numbers and back."""
+        return self._model().encoder
+
+    @property
+    def network_(self) -> nn.Module | None:
+        """The trained velocity network, on the CPU; None if nothing varied."""
+        return self._model().network
+
+    @property
+    def history_(self) -> pd.DataFrame:
+        """One row an evaluation."""
+        return self._model().history
+
+    @property
+    def n_steps_(self) -> int:
+        """Training steps taken by all networks."""
+        return self._model().n_steps
+
+    @property
+    def n_iter_(self) -> int:
+        """Training steps taken, at least 1."""
+        return max(self.n_steps_, 1)
+
+    @property
+    def seed_(self) -> int:
+        """The seed drawn from `random_state`."""
+        return self._model().seed
+
+    @property
+    def indicator_features_(self) -> np.ndarray:
+        """Positions of the columns that had holes in `fit`."""
+        return self._model().had_holes
+
+    @property
+    def settings_(self) -> dict[str, Any]:
+        """The values in force, the preset's included."""
+        trained = self._model().settings
+        told = in_force(trained, self._resolved().values)
+        return {name: value for name, value in told.items() if name != "preset"}
+
+    def _model(self) -> FittedModel:
+        check_is_fitted(self)
+        return self.model_
+
+    def _resolved(self) -> Settings:
+        """Resolve the parameters of now; path and preset are the network's own."""
+        trained = self._model().settings
+        parameters = self.get_params(deep=False)
+        own = {name: trained[name] for name in _OF_THE_PATH}
+        settings = {**(parameters["settings"] or {}), **own}
+        return resolve(parameters | {"preset": trained["preset"], "settings": settings})
+
+    def _reading(self) -> dict[str, Any]:
+        """Say how and where the network is read, by the parameters of now."""
+        return {
+            "read_out": self._resolved().read_out,
+            "device": resolve_device(self.device),
+        }

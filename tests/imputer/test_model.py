@@ -1,0 +1,194 @@
+"""A fitted model is a value: read in several ways, in any thread, with no work twice."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from macfm import MACFMImputer
+from macfm.imputer import _settings
+from macfm.table import TableEncoder
+
+QUICK = {
+    "max_steps": 20,
+    "evaluate_every": 10,
+    "d_model": 16,
+    "n_blocks": 1,
+    "n_networks": 1,
+    "batch_size": 64,
+    "verbose": False,
+    "device": "cpu",
+    "random_state": 0,
+}
+
+
+def table(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    frame = pd.DataFrame(
+        {
+            "x": x,
+            "y": 2 * x + rng.normal(size=n),
+            "ward": rng.choice(["A", "B"], n),
+            "day": pd.Timestamp("2024-01-01")
+            + pd.to_timedelta(rng.integers(0, 99, n), "D"),
+        },
+        index=[f"p{k}" for k in range(n)],
+    )
+    return frame.mask(rng.random(frame.shape) < 0.2)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return MACFMImputer(**QUICK).fit(table())
+
+
+def test_fit_transform_encodes_once_and_resolves_twice(monkeypatch):
+    calls = []
+    for owner, name in ((TableEncoder, "encode"), (_settings, "from_values")):
+        whole = getattr(owner, name)
+
+        def counted(*args, _whole=whole, _name=name, **kwargs):
+            calls.append(_name)
+            return _whole(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, counted)
+    MACFMImputer(**QUICK).fit_transform(table())
+    assert calls.count("encode") == 1
+    assert calls.count("from_values") == 2
+
+
+def test_fit_transform_is_fit_then_transform(fitted):
+    together = MACFMImputer(**QUICK).fit_transform(table())
+    pd.testing.assert_frame_equal(together, fitted.transform(table()))
+
+
+def test_a_fitted_model_cannot_be_changed(fitted):
+    with pytest.raises(AttributeError):
+        fitted.model_.seed = 1
+    with pytest.raises(AttributeError):
+        fitted.network_ = None
+
+
+def test_method_draw_is_the_first_draw(fitted):
+    one = MACFMImputer(**QUICK, method="draw").fit_transform(table())
+    pd.testing.assert_frame_equal(one, fitted.sample(table(), 3)[0])
+
+
+def test_fits_in_threads_are_those_of_fits_one_after_the_other():
+    seeds = range(4)
+
+    def fit(seed):
+        return MACFMImputer(**QUICK | {"random_state": seed}).fit_transform(table())
+
+    alone = [fit(seed) for seed in seeds]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(fit, seeds))
+    for one, other in zip(alone, together, strict=True):
+        pd.testing.assert_frame_equal(one, other)
+
+
+# Intervals
+
+
+def test_intervals_tell_of_every_filled_cell_and_no_other(fitted):
+    frame = table()
+    told = fitted.intervals(frame, n_draws=40)
+    holes = {(row, name) for name in frame for row in frame.index[frame[name].isna()]}
+    assert set(zip(told["row"], told["column"], strict=True)) == holes
+    filled = fitted.transform(frame)
+    for cell in told.itertuples():
+        assert cell.value == filled.loc[cell.row, cell.column]
+        if cell.column == "ward":
+            assert cell.low is None
+            assert 0.25 <= cell.certainty <= 1
+        else:
+            assert cell.low <= cell.high
+            assert np.isnan(cell.certainty)
+
+
+def test_wider_levels_hold_narrower_ones(fitted):
+    inner, outer = (fitted.intervals(table(), level, 50) for level in (0.5, 0.9))
+    ranged = inner["column"] != "ward"
+    assert (outer["low"] <= inner["low"])[ranged].all()
+    assert (inner["high"] <= outer["high"])[ranged].all()
+    assert (outer["low"] < inner["low"])[ranged].any()
+
+
+def test_ends_are_draws_of_the_ranks_that_hold_the_level(fitted):
+    frame = table()
+    draws = np.stack([d["x"].to_numpy() for d in fitted.sample(frame, 19)])
+    told = fitted.intervals(frame, 0.9, 19).query("column == 'x'")
+    gone = frame["x"].isna().to_numpy()
+    # The truth lies between the smallest and the largest of 19 draws 18 times in 20.
+    assert told["low"].tolist() == draws.min(axis=0)[gone].tolist()
+    assert told["high"].tolist() == draws.max(axis=0)[gone].tolist()
+
+
+@pytest.mark.parametrize("level", [0, 1, "wide"])
+def test_a_level_is_a_probability(fitted, level):
+    with pytest.raises(ValueError, match="level must be a number between 0 and 1"):
+        fitted.intervals(table(), level)
+
+
+def test_intervals_of_arrays_and_of_whole_tables(fitted):
+    array = table()[["x", "y"]].to_numpy()
+    model = MACFMImputer(**QUICK, add_indicator=True).fit(array)
+    told = model.intervals(array)
+    assert sorted(set(told["row"])) == np.flatnonzero(np.isnan(array).any(1)).tolist()
+    assert fitted.intervals(table().dropna()).empty
+
+
+# Weights
+
+
+def two_kinds(n=300):
+    """Rows of which half say y = x and half y = -x."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    sign = np.where(np.arange(n) < n // 2, 1.0, -1.0)
+    return pd.DataFrame({"x": x, "y": sign * x + 0.1 * rng.normal(size=n)})
+
+
+@pytest.mark.parametrize("guide", [True, False])
+def test_rows_count_as_much_as_they_weigh(guide):
+    frame = two_kinds()
+    first = (np.arange(len(frame)) < len(frame) // 2).astype(float)
+    ask = pd.DataFrame({"x": [-1.0, 1.0], "y": [np.nan, np.nan]})
+    settings = QUICK | {"guide": guide, "max_steps": 300}
+    slopes = []
+    for weight in (first, 1 - first):
+        model = MACFMImputer(**settings).fit(frame, sample_weight=weight)
+        low, high = model.transform(ask)["y"]
+        slopes.append((high - low) / 2)
+    assert slopes[0] > 0.7
+    assert slopes[1] < -0.7
+
+
+def test_equal_weights_are_no_weights():
+    frame = table()
+    plain = MACFMImputer(**QUICK).fit_transform(frame)
+    alike = MACFMImputer(**QUICK).fit_transform(frame, sample_weight=[2.0] * len(frame))
+    pd.testing.assert_frame_equal(plain, alike)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0], "one number a row, 120, got an array of shape"),
+        ([-1.0] * 120, "none below 0"),
+        ([np.nan] * 120, "finite numbers"),
+        ([0.0] * 120, "not all zero"),
+    ],
+)
+def test_weights_are_checked(weights, message):
+    with pytest.raises(ValueError, match=message):
+        MACFMImputer(**QUICK).fit(table(), sample_weight=weights)
+
+
+def test_a_notebook_is_told_what_was_learned(fitted):
+    html = fitted._repr_html_()
+    for fact in ("120", "2 numeric, 1 categorical, 1 datetime", "held-out", ">20<"):
+        assert fact in html
+    assert "held-out" not in MACFMImputer()._repr_html_()
