@@ -1,4 +1,4 @@
-"""A fitted model is a value: read in several ways, in any thread, with no work twice."""
+"""A fitted model is a value: read in several ways and threads, with no work twice."""
 
 from concurrent.futures import ThreadPoolExecutor
 

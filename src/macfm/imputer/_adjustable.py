@@ -81,10 +81,3 @@ class Adjustable(BaseEstimator):
         if waits:
             words = "takes" if len(waits) == 1 else "take"
             warn_user(f"{', '.join(waits)} {words} effect with the next fit")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -31,6 +31,13 @@ class Fitted:
         html = super()._repr_html_inner()  # type: ignore[misc]
         return html + fitted_html(self.model_) if hasattr(self, "model_") else html
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
