@@ -41,6 +41,8 @@ class LossTerms:
 
 def _mean_square(value: Tensor, where: Tensor) -> Tensor:
     """Mean of ``value²`` over the coordinates where ``where`` is True."""
+    # NOTE[DIFF]: the paper divides each row by its own number of targets plus a small
+    # constant; here a batch is divided by its own, so that every cell counts alike.
     square = torch.where(where, value, 0.0).square()
     return square.sum() / where.sum().clamp(min=1)
 
@@ -73,7 +75,7 @@ def flow_matching_loss(
     LossTerms
     """
     v_t = network(sample.x_t, sample.t, masks.cond)
-    fm = _mean_square(v_t - sample.v_star, masks.tgt)
+    fm = _mean_square(v_t - sample.v_star, masks.tgt)  # eq:fm_loss
     stab = _mean_square(v_t, masks.cond)
     cons = torch.zeros_like(fm)
     if config.lambda_cons > 0:
@@ -82,5 +84,6 @@ def flow_matching_loss(
         nudge = torch.where(masks.moved, config.eta_cons * (1 - sample.s_t) * xi, 0.0)
         v_near = network(sample.x_t + nudge, sample.t, masks.cond)
         cons = _mean_square(v_near - v_t, masks.tgt)
-    total = fm + config.lambda_stab * stab + config.lambda_cons * cons
+    lambda_stab, lambda_cons = config.lambda_stab, config.lambda_cons
+    total = fm + lambda_stab * stab + lambda_cons * cons  # eq:total_loss
     return LossTerms(fm=fm, stab=stab, cons=cons, total=total)

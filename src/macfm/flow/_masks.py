@@ -61,6 +61,8 @@ def sample_masks(
     """
     n, device = len(observed), observed.device
     n_groups = int(group.max()) + 1 if len(group) else 0
+    # NOTE[DIFF]: the paper does not say which share of a row is hidden; a range of
+    # shares makes one network good for rows with few holes and with many.
     low, high = hide_rate
     rate = low + (high - low) * torch.rand(n, 1, generator=generator, device=device)
     hidden = torch.rand(n, n_groups, generator=generator, device=device) < rate
