@@ -1,7 +1,7 @@
 """Extension of the documentation: two things that docstrings say, shown as they mean.
 
 The reader of docstrings takes the first of ``{"mean", "draw"}, default="mean"`` to be
-the default; written ``"mean" | "sample", default=None`` it takes the one that is said.
+the default; written ``"mean" | "draw", default="mean"`` it takes the one that is said.
 And it takes the examples of a module for quotations, unless they are fenced.
 """
 
