@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm.table._column import TIME_FAMILIES, ColumnData
-from macfm.table._schema import ColumnSchema
+from macfm._errors import ColumnError
+from macfm.table._column import ColumnData, ColumnSchema
 from macfm.table._ticks import NANOSECONDS, join, split
 from macfm.table._transform import NumericTransform
 
@@ -82,7 +82,7 @@ def values_for(categories: Sequence, target: ColumnData) -> np.ndarray:
 
     Raises ValueError, naming the column, if it cannot hold one of them.
     """
-    if target.family in TIME_FAMILIES:
+    if target.is_time:
         pairs = [_points(category) for category in categories]
         seconds, nanos = (np.concatenate(part) for part in zip(*pairs, strict=True))
         values = join(seconds, nanos, target.unit, target.limits)
@@ -107,10 +107,11 @@ def values_for(categories: Sequence, target: ColumnData) -> np.ndarray:
     return values
 
 
-def _cannot_hold(target: ColumnData, category: Any) -> ValueError:
-    return ValueError(
+def _cannot_hold(target: ColumnData, category: Any) -> ColumnError:
+    return ColumnError(
         f"column {target.name!r} of type {target.dtype} cannot hold {category!r}, "
-        "which was seen in fit; convert the column to the type it had in fit"
+        "which was seen in fit; convert the column to the type it had in fit",
+        column=target.name,
     )
 
 

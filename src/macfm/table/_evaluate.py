@@ -106,18 +106,10 @@ Read = Callable[[Hashable], Vector]
 def vector_of(data: ColumnData, levels: tuple | None = None) -> Vector:
     """Return the cells of a column; ``levels`` is the order of an ordinal one."""
     kind, values = _KINDS[data.family], data.values
-    if kind in ("time", "span"):
-        values = values.astype(np.int64).view(
-            f"{'M' if kind == 'time' else 'm'}8[{data.unit}]"
-        )
+    if data.is_time:
+        values = data.stamps
     elif kind == "number" and values.dtype == object:
-        values = np.array(
-            [
-                float(v) if ok else 0.0
-                for v, ok in zip(values, data.observed, strict=True)
-            ],
-            dtype=float,
-        )
+        values = data.numbers
     ordered = levels if kind == "text" else None
     return Vector(kind, values, data.observed, levels=ordered, tz=data.tz)
 
