@@ -20,7 +20,10 @@ ALLOWED = {
     "_version": (set(), set()),
     "_warn": (set(), set()),
     "_replace": (set(), set()),
-    "table": ({"_warn"}, {"numpy", "pandas", "polars", "pyarrow"}),
+    "table": (
+        {"_errors", "_warn"},
+        {"numpy", "pandas", "polars", "pyarrow", "scipy"},
+    ),
     "flow": (set(), {"numpy", "scipy", "torch"}),
     "imputer": (
         {"table", "flow", "_version", "_warn", "_replace"},

@@ -4,6 +4,7 @@
 ``TableEncoder`` turns it into numbers and writes imputed numbers back.
 """
 
+from macfm.table._categories import codes_of
 from macfm.table._column import (
     FAMILIES,
     KINDS,
@@ -38,6 +39,7 @@ __all__ = [
     "append_flags",
     "as_table",
     "check_columns",
+    "codes_of",
     "column_text",
     "from_tagged",
     "is_mask",

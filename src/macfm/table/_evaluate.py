@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macfm._errors import Said
 from macfm.table._column import ColumnData
 from macfm.table._expression import (
     Binary,
@@ -305,9 +306,8 @@ def _ranks(node: Node, left: Vector, right: Vector) -> tuple[Vector, Vector]:
     """Replace texts by their place in the order of an ordinal column."""
     levels = left.levels or right.levels
     if levels is None or (left.levels or levels) != (right.levels or levels):
-        raise node.refuse(
-            "texts have no order; name the column in ordinal, or use == or in"
-        )
+        said = "texts have no order; name the column in {ordinal}, or use == or in"
+        raise node.refuse(Said(said, ordinal=...))
     place = {level: rank for rank, level in enumerate(levels)}
 
     def ranked(one: Vector) -> Vector:

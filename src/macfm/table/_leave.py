@@ -62,7 +62,8 @@ class LeaveRule:
 
 def refused(parameter: str, column: Hashable, error: Any) -> ParameterError:
     """Build the error of a parameter's entry for a column."""
-    why = error if isinstance(error, Said) else Said(str(error))
+    why = error.args[0] if isinstance(error, ExpressionError) else error
+    why = why if isinstance(why, Said) else Said(why)
     named = why.parameters | {parameter: ...}
     said = Said(f"{{{parameter}}} of column {column!r}: {why.template}", **named)
     return ParameterError(said, parameter=parameter)
