@@ -32,7 +32,7 @@ ALLOWED = {
     "macfm": ({"imputer", "plot", "profile", "_version"}, set()),
     "files": ({"_replace"}, {"numpy", "pandas"}),
     "profile": ({"table"}, {"numpy", "pandas", "scipy"}),
-    "plot": ({"table", "profile"}, {"numpy", "pandas", "matplotlib"}),
+    "plot": ({"_errors", "table", "profile"}, {"numpy", "matplotlib"}),
     "judge": (
         {"imputer", "table"},
         {
@@ -41,7 +41,7 @@ ALLOWED = {
         },
     ),
     "bench": (
-        {"judge", "files", "_version"},
+        {"judge", "files", "table", "_version"},
         {
             *("numpy", "pandas", "scipy", "sklearn", "packaging", "rich"),
             *("matplotlib", "jinja2", "markupsafe", "pyarrow"),

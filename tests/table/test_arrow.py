@@ -105,3 +105,10 @@ def test_flags_go_beside_a_table():
     assert wider.schema.field("gone").type == pa.bool_()
     with pytest.raises(ValueError, match=r"\['gone'\]"):
         append_flags(wider, {"gone": np.array([True, False])})
+
+
+def test_rows_can_be_taken():
+    part = as_table(arrow_table(holes=True)).take(np.array([4, 0]))
+    assert part.column("string").to_pylist() == [None, "a"]
+    frame = part.select(["int8", "string"]).to_pandas()
+    assert as_table(frame).take(np.array([1]))["string"].tolist() == ["a"]

@@ -96,6 +96,12 @@ class Table:
             self._read[j] = data
         return self._read[j]
 
+    def take(self, rows: np.ndarray) -> Any:
+        """Return a native table of some rows."""
+        native = self.native
+        take = getattr(native, "iloc", native)
+        return native.take(rows) if hasattr(native, "column_names") else take[rows]
+
     def write(self, cells: Cells) -> Any:
         """Return a native copy in which only the given cells are new."""
         return self._source.write(cells)
