@@ -30,7 +30,7 @@ ALLOWED = {
         {"numpy", "pandas", "sklearn", "torch", "rich", "safetensors"},
     ),
     "macfm": ({"imputer", "plot", "profile", "_version"}, set()),
-    "files": ({"_replace"}, {"numpy", "pandas"}),
+    "files": ({"_errors", "_replace", "table"}, {"numpy", "pandas"}),
     "profile": ({"table"}, {"numpy", "pandas", "scipy"}),
     "plot": ({"_errors", "table", "profile"}, {"numpy", "matplotlib"}),
     "judge": (
