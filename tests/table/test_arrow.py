@@ -112,3 +112,16 @@ def test_rows_can_be_taken():
     assert part.column("string").to_pylist() == [None, "a"]
     frame = part.select(["int8", "string"]).to_pandas()
     assert as_table(frame).take(np.array([1]))["string"].tolist() == ["a"]
+
+
+def test_profile_and_pictures_take_a_table():
+    pytest.importorskip("matplotlib").use("Agg")
+    from macfm import plot, profile
+    from macfm.judge.frames import plain_frame
+
+    holed, whole = arrow_table(holes=True), arrow_table(holes=False)
+    found = profile.profile(holed)
+    assert found.n_missing == len(COLUMNS) * len(HIDDEN)
+    plot.missing(holed)
+    plot.distributions(holed, whole, ["double", "string", "stamp", "duration"])
+    assert plain_frame(holed).isna().sum().tolist() == [len(HIDDEN)] * len(COLUMNS)

@@ -17,7 +17,7 @@ from macfm.files._marks import Marks, numbers_among
 from macfm.files._styles import WHOLE, Bounds, rounded, text_array
 from macfm.files._table_file import Fill, Filled, TableFile
 from macfm.files._times import nearest_times
-from macfm.table import FAMILIES, as_table
+from macfm.table import FAMILIES, as_table, fill_dictionary
 
 __all__ = ["ArrowFile", "read_arrow"]
 
@@ -119,10 +119,10 @@ class ArrowFile(TableFile):
         """The column with values in place of what stood in these rows."""
         pa = optional("pyarrow")
         rows, values = filled.rows, filled.values
+        if pa.types.is_dictionary(column.type):
+            return fill_dictionary(column, rows, values)
         whole = _one_array(column)
         kind = whole.type
-        if pa.types.is_dictionary(kind):
-            return self._put_codes(whole, rows, values)
         if name in self._texts:
             where: dict[str, int] = {}
             for row, text in enumerate(self._texts[name]):
@@ -137,31 +137,6 @@ class ArrowFile(TableFile):
         places = np.arange(len(whole), dtype=np.int64)
         places[rows] = len(whole) + np.arange(len(values))
         return pa.concat_arrays([whole, more]).take(pa.array(places))
-
-    @staticmethod
-    def _put_codes(whole: Any, rows: np.ndarray, values: list) -> Any:
-        """Fill an array of categories; its list of categories keeps its order."""
-        pa = optional("pyarrow")
-        listed = whole.dictionary.to_pylist()
-        code_of = {value: code for code, value in enumerate(listed)}
-        n_listed = len(listed)
-        for value in values:
-            code_of.setdefault(value, len(code_of))
-        codes = whole.indices.to_numpy(zero_copy_only=False)
-        none = (
-            np.isnan(codes) if codes.dtype.kind == "f" else np.zeros(len(codes), bool)
-        )
-        plain = np.where(none, 0, codes).astype(np.int64)
-        plain[rows] = [code_of[value] for value in values]
-        none[rows] = False
-        dictionary = whole.dictionary
-        new = list(code_of)[n_listed:]
-        if new:
-            dictionary = pa.concat_arrays([dictionary, pa.array(new, dictionary.type)])
-        indices = pa.array(plain, mask=none).cast(whole.type.index_type)
-        return pa.DictionaryArray.from_arrays(
-            indices, dictionary, ordered=whole.type.ordered
-        )
 
 
 def read_arrow(

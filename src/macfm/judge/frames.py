@@ -22,7 +22,7 @@ def plain_frame(X: Any) -> pd.DataFrame:
 
     Parameters
     ----------
-    X : DataFrame (pandas or polars) or float array
+    X : DataFrame (pandas or polars), pyarrow Table or float array
         The table.
 
     Returns

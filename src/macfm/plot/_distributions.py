@@ -49,7 +49,7 @@ def distributions(
 
     Parameters
     ----------
-    df : DataFrame (pandas or polars) or float array
+    df : DataFrame (pandas or polars), pyarrow Table or float array
         The table with holes.
     completed : table, or list of tables
         The completed table, or the draws of ``imputer.sample``. Draws show the spread

@@ -53,7 +53,7 @@ def intervals(
     ----------
     imputer_or_draws : MACFMImputer or list of tables
         A fitted imputer, from which draws are taken, or the draws of ``sample(df)``.
-    df : DataFrame (pandas or polars) or float array
+    df : DataFrame (pandas or polars), pyarrow Table or float array
         The table with holes.
     column : hashable
         Name of the column.

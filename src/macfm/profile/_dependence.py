@@ -127,7 +127,7 @@ def missing_dependence(
 
     Parameters
     ----------
-    frame : DataFrame (pandas or polars) or float array
+    frame : DataFrame (pandas or polars), pyarrow Table or float array
         The table.
     max_rows : int, default=5000
         Larger tables are sampled.

@@ -112,7 +112,7 @@ def missing_marks(
 
     Parameters
     ----------
-    frame : DataFrame (pandas or polars) or float array
+    frame : DataFrame (pandas or polars), pyarrow Table or float array
         The table.
     ignore : sequence of column names, default=None
         Columns not to look at.

@@ -78,7 +78,7 @@ def little_test(
 
     Parameters
     ----------
-    frame : DataFrame (pandas or polars) or float array
+    frame : DataFrame (pandas or polars), pyarrow Table or float array
         The table; columns other than numbers are left out.
     normal_scores : bool, default=True
         Map each column to normal scores first. MCAR does not depend on the scale, and

@@ -4,6 +4,7 @@
 ``TableEncoder`` turns it into numbers and writes imputed numbers back.
 """
 
+from macfm.table._arrow import fill_dictionary
 from macfm.table._categories import codes_of
 from macfm.table._column import (
     FAMILIES,
@@ -41,6 +42,7 @@ __all__ = [
     "check_columns",
     "codes_of",
     "column_text",
+    "fill_dictionary",
     "from_tagged",
     "is_mask",
     "number_mark",

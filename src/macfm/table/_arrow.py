@@ -9,7 +9,7 @@ import numpy as np
 
 from macfm.table._column import ColumnData, unsupported
 
-__all__ = ["ArrowSource", "read_arrow", "write_arrow"]
+__all__ = ["ArrowSource", "fill_dictionary", "read_arrow", "write_arrow"]
 
 
 class ArrowSource:
@@ -104,8 +104,8 @@ def write_arrow(
 
     kind = chunks.type
     if pa.types.is_dictionary(kind):
-        whole = _write_dictionary(chunks, data, rows, values)
-        return pa.chunked_array([whole])
+        entries = _native(values, kind.value_type, data).to_pylist()
+        return pa.chunked_array([fill_dictionary(chunks, rows, entries)])
     new = _native(values, kind, data)
     index = np.arange(len(chunks))
     index[rows] = len(chunks) + np.arange(len(rows))
@@ -126,28 +126,35 @@ def _native(values: np.ndarray, kind: object, data: ColumnData) -> object:
     return pa.array(values.tolist(), type=kind)
 
 
-def _write_dictionary(
-    chunks: object, data: ColumnData, rows: np.ndarray, values: np.ndarray
-) -> object:
-    """Fill a dictionary column, with new entries at the end of its dictionary."""
+def fill_dictionary(chunks: Any, rows: np.ndarray, values: list) -> Any:
+    """Return a dictionary array with values in ``rows``, new entries at its end.
+
+    Parameters
+    ----------
+    chunks : pyarrow.ChunkedArray
+        A dictionary column.
+    rows : ndarray of int of shape (n,)
+        Where values go.
+    values : list of length n
+        Entries, or what is to become one.
+    """
     import pyarrow as pa
 
-    kind = chunks.type
     whole = chunks.unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):
         whole = whole.chunk(0)
     entries = whole.dictionary
-    new = _native(values, kind.value_type, data)
     known = {entry: code for code, entry in enumerate(entries.to_pylist())}
-    added = [entry for entry in dict.fromkeys(new.to_pylist()) if entry not in known]
+    added = [entry for entry in dict.fromkeys(values) if entry not in known]
     known |= {entry: len(entries) + i for i, entry in enumerate(added)}
     codes = whole.indices.cast(pa.int64()).fill_null(0).to_numpy().copy()
     holes = whole.indices.is_null().to_numpy(zero_copy_only=False).copy()
-    codes[rows] = [known[entry] for entry in new.to_pylist()]
+    codes[rows] = [known[value] for value in values]
     holes[rows] = False
     dictionary = pa.concat_arrays([entries, pa.array(added, type=entries.type)])
-    indices = pa.array(codes, type=pa.int64(), mask=holes).cast(kind.index_type)
-    return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=kind.ordered)
+    indices = pa.array(codes, type=pa.int64(), mask=holes).cast(whole.type.index_type)
+    ordered = whole.type.ordered
+    return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=ordered)
 
 
 def _is_string(kind: object) -> bool:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm._errors import ColumnError, ParameterError, Said
+from macfm._errors import ParameterError, Said
 from macfm._warn import warn_user
-from macfm.table._column import ColumnData, ColumnSchema
+from macfm.table._column import ColumnData, ColumnSchema, at_fault
 from macfm.table._limits import is_pile
 from macfm.table._ticks import NANOSECONDS, before, split
 
@@ -43,11 +43,8 @@ def resolve_bounds(
     if column.categories is not None and (
         column.kind != "constant" or data.family in ("boolean", "string")
     ):
-        raise ColumnError(
-            f"column {column.name!r} is {column.kind}; bounds are for numbers and "
-            "times only",
-            column=column.name,
-        )
+        why = f"is {column.kind}; {{bounds}} are for numbers and times only"
+        raise at_fault(column.name, why, bounds=...)
     if auto:
         lo, hi = _kept(column, data, as_numbers=as_numbers)
     elif isinstance(wished, str) and wished == "observed":
@@ -57,13 +54,9 @@ def resolve_bounds(
         n_outside = int(_outside(data, lo, hi).sum())
         if n_outside:
             values = "value lies" if n_outside == 1 else "values lie"
-            warn_user(
-                Said(
-                    f"column {column.name!r}: {n_outside} observed {values} outside "
-                    "{bounds}; observed cells are kept as they are",
-                    bounds=tuple(wished),
-                )
-            )
+            said = f"column {column.name!r}: {n_outside} observed {values} outside "
+            said += "{bounds}; observed cells are kept as they are"
+            warn_user(Said(said, bounds=tuple(wished)))
     if column.kind == "constant" or (lo is None and hi is None):
         return column
     return replace(column, bounds=(lo, hi))

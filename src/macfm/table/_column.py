@@ -25,6 +25,7 @@ __all__ = [
     "ColumnTypeError",
     "Family",
     "Kind",
+    "at_fault",
     "seldom_repeats",
     "unsupported",
 ]
@@ -316,17 +317,15 @@ class ColumnData:
 
     def check_finite(self) -> None:
         """Refuse infinities in observed cells."""
-        if self.family == "float":
-            n_inf = int(np.isinf(self.seen).sum())
-            if n_inf:
-                cells = "cell" if n_inf == 1 else "cells"
-                said = Said(
-                    f"column {self.name!r} holds inf in {n_inf} {cells}; replace with "
-                    "NaN (missing) or a finite number, or leave the column out with "
-                    "{ignore}",
-                    ignore=[self.name],
-                )
-                raise ColumnError(said, column=self.name)
+        n_inf = int(np.isinf(self.seen).sum()) if self.family == "float" else 0
+        if n_inf:
+            raise at_fault(
+                self.name,
+                f"holds inf in {n_inf} {'cell' if n_inf == 1 else 'cells'}; replace "
+                "with NaN (missing) or a finite number, or leave the column out with "
+                "{ignore}",
+                ignore=[self.name],
+            )
 
 
 def seldom_repeats(n_distinct: int, n_observed: int) -> bool:
@@ -334,11 +333,17 @@ def seldom_repeats(n_distinct: int, n_observed: int) -> bool:
     return n_observed > 50 and n_distinct > n_observed / 2
 
 
-def unsupported(name: Hashable, what: str) -> ColumnTypeError:
+def at_fault(
+    name: Hashable, why: str, error: type[ColumnError] = ColumnError, **parameters: Any
+) -> ColumnError:
+    """Build an error; ``why`` follows the column's name and is as in ``Said``."""
+    return error(Said(f"column {name!r} {why}", **parameters), column=name)
+
+
+def unsupported(name: Hashable, what: str) -> ColumnError:
     """Build the error for a column of a type that has no encoding."""
-    said = Said(
-        f"column {name!r} holds {what}, which is not supported; convert it to numbers, "
-        "strings, booleans or dates, or leave it out with {ignore}",
-        ignore=[name],
+    why = (
+        f"holds {what}, which is not supported; convert it to numbers, strings, "
+        "booleans or dates, or leave it out with {ignore}"
     )
-    return ColumnTypeError(said, column=name)
+    return at_fault(name, why, ColumnTypeError, ignore=[name])

@@ -162,15 +162,12 @@ def check_formulas(formulas: list[Formula], table: Table, schema: TableSchema) -
         value = formula.value(view.vector, table.n_rows)
         for j, why in formula.unsolvable.items():
             if not table.observed[:, j].all() and schema.columns[j].impute:
-                warn_user(
-                    Said(
-                        f"{{derive}} of column {formula.column!r}: it cannot be solved "
-                        f"for {schema.names[j]!r}, since {why}; where only that is "
-                        "missing the model's value is taken and the formula need not "
-                        "hold",
-                        derive=...,
-                    )
+                said = (
+                    f"{{derive}} of column {formula.column!r}: it cannot be solved for "
+                    f"{schema.names[j]!r}, since {why}; where only that is missing the "
+                    "model's value is taken and the formula need not hold"
                 )
+                warn_user(Said(said, derive=...))
         _warn_gaps(formula, value, table)
 
 
@@ -185,15 +182,13 @@ def _warn_gaps(formula: Formula, value: np.ndarray, table: Table) -> None:
     wrong = gap > TOLERANCE * size + _step(data.seen.astype(float)) / 2
     if wrong.mean() > MATERIAL:
         largest = float((gap[wrong] / size[wrong]).max())
-        warn_user(
-            Said(
-                f"{{derive}} of column {formula.column!r}: {int(wrong.sum()):,} of "
-                f"{len(wrong):,} rows in which all its columns were observed disagree "
-                f"with the formula, by up to {100 * largest:.3g} %; observed cells are "
-                "kept as they are",
-                derive=...,
-            )
+        said = (
+            f"{{derive}} of column {formula.column!r}: {int(wrong.sum()):,} of "
+            f"{len(wrong):,} rows in which all its columns were observed disagree with "
+            f"the formula, by up to {100 * largest:.3g} %; observed cells are kept as "
+            "they are"
         )
+        warn_user(Said(said, derive=...))
 
 
 def _step(seen: np.ndarray) -> float:

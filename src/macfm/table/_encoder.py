@@ -17,7 +17,7 @@ from macfm.table._categories import (
     unseen_values,
     values_for,
 )
-from macfm.table._column import ColumnData, ColumnSchema, ColumnTypeError
+from macfm.table._column import ColumnData, ColumnSchema, ColumnTypeError, at_fault
 from macfm.table._io import Cells, Table
 from macfm.table._numbers import NumberCodec
 from macfm.table._objects import object_limits
@@ -174,9 +174,7 @@ class TableEncoder:
                 if isinstance(codec, (NumberCodec, OrdinalCodec)):
                     break
                 return codec.probabilities(_finite(x[:, place], name))
-        raise ColumnError(
-            f"column {name!r} is not a modelled column of categories", column=name
-        )
+        raise at_fault(name, "is not a modelled column of categories")
 
     def unseen(self, table: Table) -> dict[Hashable, list]:
         """Collect, by column, observed categories which fit did not know."""
@@ -283,11 +281,9 @@ def _checked(column: ColumnSchema, data: ColumnData) -> ColumnData:
         for family, tz in ((column.family, column.tz), (data.family, data.tz))
     )
     if fitted != came:
-        raise ColumnTypeError(
-            f"column {column.name!r} was fitted as {column.dtype} and now comes as "
-            f"{data.dtype}; convert it to the type it had in fit",
-            column=column.name,
-        )
+        why = f"was fitted as {column.dtype} and now comes as {data.dtype}"
+        why += "; convert it to the type it had in fit"
+        raise at_fault(column.name, why, ColumnTypeError)
     return data
 
 
@@ -296,12 +292,9 @@ def _adopt(column: ColumnSchema, data: ColumnData) -> ColumnData:
     if data.family != "unknown":
         return data
     if data.dtype != "object":
-        raise ColumnTypeError(
-            f"column {column.name!r} was fitted as {column.dtype} and now comes as "
-            f"{data.dtype}, which can hold no value; convert it to the type it had in "
-            "fit",
-            column=column.name,
-        )
+        why = f"was fitted as {column.dtype} and now comes as {data.dtype}, which can "
+        why += "hold no value; convert it to the type it had in fit"
+        raise at_fault(column.name, why, ColumnTypeError)
     adopted = replace(data, family=column.family, tz=column.tz)
     if column.family == "float":
         return replace(adopted, float_type=np.dtype(float))

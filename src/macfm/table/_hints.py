@@ -99,13 +99,9 @@ def warn_codes(names: Sequence[Hashable]) -> None:
     """Name the columns that may hold codes, if there are any."""
     if names:
         columns, hold = ("column", "holds") if len(names) == 1 else ("columns", "hold")
-        warn_user(
-            Said(
-                f"{columns} {', '.join(map(repr, names))} {hold} few whole numbers and "
-                "may be codes; if so, pass {categorical}",
-                categorical=list(names),
-            )
-        )
+        said = f"{columns} {', '.join(map(repr, names))} {hold} few whole numbers and "
+        said += "may be codes; if so, pass {categorical}"
+        warn_user(Said(said, categorical=list(names)))
 
 
 def number_mark(seen: np.ndarray) -> float | None:

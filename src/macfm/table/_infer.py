@@ -20,6 +20,7 @@ from macfm.table._column import (
     ColumnData,
     ColumnSchema,
     ColumnTypeError,
+    at_fault,
     seldom_repeats,
 )
 from macfm.table._hints import looks_like_codes, number_mark, warn_codes, warn_marks
@@ -196,23 +197,15 @@ def _ordered(distinct: np.ndarray, data: ColumnData) -> tuple:
 def _check_numbers(data: ColumnData) -> None:
     """Refuse a column named in ``numeric`` that holds something else."""
     if data.listed is not None or data.family not in ("float", "integer", "unknown"):
-        said = Said(
-            f"column {data.name!r} is of type {data.dtype}; {{numeric}} is for columns "
-            "of numbers only",
-            numeric=...,
-        )
-        raise ColumnError(said, column=data.name)
+        why = f"is of type {data.dtype}; {{numeric}} is for columns of numbers only"
+        raise at_fault(data.name, why, numeric=...)
 
 
 def _checked_levels(data: ColumnData, levels: Sequence) -> tuple:
     """Return the user's levels as plain values, after checking the observed ones."""
     if data.is_time:
-        said = Said(
-            f"column {data.name!r} is of type {data.dtype} and has an order already; "
-            "remove it from {ordinal}",
-            ordinal=...,
-        )
-        raise ColumnError(said, column=data.name)
+        why = f"is of type {data.dtype} and has an order already"
+        raise at_fault(data.name, f"{why}; remove it from {{ordinal}}", ordinal=...)
     plain = tuple(v.item() if isinstance(v, np.generic) else v for v in levels)
     if len(set(plain)) != len(plain) or pd.isna(np.array(plain, dtype=object)).any():
         raise ParameterError(
@@ -238,11 +231,9 @@ def _checked_zone(data: ColumnData) -> str | None:
         try:
             pd.DatetimeIndex(np.zeros(1, "M8[s]"), tz="UTC").tz_convert(tz)
         except Exception:
-            raise ColumnTypeError(
-                f"column {data.name!r} has the time zone {tz}, which has no name to "
-                "find it by; convert it, for example with tz_convert('Europe/Berlin')",
-                column=data.name,
-            ) from None
+            why = f"has the time zone {tz}, which has no name to find it by; convert "
+            why += "it, for example with tz_convert('Europe/Berlin')"
+            raise at_fault(data.name, why, ColumnTypeError) from None
     return tz
 
 
@@ -253,11 +244,8 @@ def _with_transform(
     if not column.is_numeric:
         unwanted = not isinstance(wished, str) and column.name in wished
         if unwanted and column.kind not in ("empty", "constant"):
-            raise ColumnError(
-                f"column {column.name!r} is {column.kind}; numeric_transform is for "
-                "numbers and times only",
-                column=column.name,
-            )
+            why = f"is {column.kind}; {{numeric_transform}} is for numbers and times "
+            raise at_fault(column.name, f"{why}only", numeric_transform=...)
         return column
     chosen = wished if isinstance(wished, str) else wished.get(column.name, "standard")
     if chosen == "auto":
@@ -291,14 +279,10 @@ def _warn_numbers(
 
 def _warn_identifiers(name: Hashable, n_observed: int, n_categories: int) -> None:
     if seldom_repeats(n_categories, n_observed):
-        warn_user(
-            Said(
-                f"column {name!r} has {n_categories} distinct values in {n_observed} "
-                "observed rows and looks like free text or an identifier; consider "
-                "{ignore}, or pd.to_datetime first if it holds dates",
-                ignore=[name],
-            )
-        )
+        said = f"column {name!r} has {n_categories} distinct values in {n_observed} "
+        said += "observed rows and looks like free text or an identifier; consider "
+        said += "{ignore}, or pd.to_datetime first if it holds dates"
+        warn_user(Said(said, ignore=[name]))
 
 
 def _names(parameter: str, named: Iterable[Hashable] | None) -> list[Hashable]:

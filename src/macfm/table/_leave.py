@@ -140,13 +140,9 @@ def check_rules(rules: list[LeaveRule], table: Table, schema: TableSchema) -> No
         n = int(holds.sum())
         if n:
             cells = "observed cell lies" if n == 1 else "observed cells lie"
-            warn_user(
-                Said(
-                    f"{{leave}} of column {rule.column!r}: {n:,} {cells} in rows where "
-                    f"{rule.text}; observed cells are kept as they are",
-                    leave=...,
-                )
-            )
+            said = f"{{leave}} of column {rule.column!r}: {n:,} {cells} in rows where "
+            said += f"{rule.text}; observed cells are kept as they are"
+            warn_user(Said(said, leave=...))
 
 
 def _warn_unknown(rule: LeaveRule, schema: TableSchema) -> None:

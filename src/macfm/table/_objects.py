@@ -8,8 +8,8 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 import pandas as pd
 
-from macfm._errors import Said
-from macfm.table._column import ColumnData, ColumnTypeError, unsupported
+from macfm._errors import ColumnError
+from macfm.table._column import ColumnData, ColumnTypeError, at_fault, unsupported
 from macfm.table._ticks import zone_name
 
 __all__ = ["box_objects", "object_limits", "parse_objects"]
@@ -124,14 +124,13 @@ def _common_type(name: Hashable, seen: list) -> tuple[str, str]:
     return family, sorted(tags)[0]
 
 
-def _mixed(name: Hashable, first: object, other: object) -> ColumnTypeError:
-    said = Said(
-        f"column {name!r} mixes types: {first!r} ({type(first).__name__}) and "
-        f"{other!r} ({type(other).__name__}); convert it to one type, or leave it out "
-        "with {ignore}",
-        ignore=[name],
+def _mixed(name: Hashable, first: object, other: object) -> ColumnError:
+    why = (
+        f"mixes types: {first!r} ({type(first).__name__}) and {other!r} "
+        f"({type(other).__name__}); convert it to one type, or leave it out with "
+        "{ignore}"
     )
-    return ColumnTypeError(said, column=name)
+    return at_fault(name, why, ColumnTypeError, ignore=[name])
 
 
 def _parse_times(family: str, tag: str, seen: list, data: dict) -> ColumnData:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -151,16 +152,11 @@ def _read_category(
         values = inner.values[np.where(observed, codes, 0)]
     else:
         values = np.zeros(len(series), dtype=inner.values.dtype)
-    return ColumnData(
-        name=name,
+    return replace(
+        inner,
         dtype=f"category[{inner.dtype}]",
-        family=inner.family,
         values=values,
         observed=observed,
-        limits=inner.limits,
-        float_type=inner.float_type,
-        unit=inner.unit,
-        tz=inner.tz,
         listed=inner.values,
         ordered=bool(series.dtype.ordered),
     )
