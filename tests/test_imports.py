@@ -21,16 +21,19 @@ ALLOWED = {
     "_version": (set(), set()),
     "_warn": (set(), set()),
     "_replace": (set(), set()),
-    "table": ({"_warn"}, {"numpy", "pandas", "polars", "pyarrow"}),
+    "table": (
+        {"_errors", "_warn"},
+        {"numpy", "pandas", "polars", "pyarrow", "scipy"},
+    ),
     "flow": (set(), {"numpy", "scipy", "torch"}),
     "imputer": (
         {"table", "flow", "_budget", "_errors", "_version", "_warn", "_replace"},
         {"numpy", "pandas", "sklearn", "torch", "rich", "safetensors"},
     ),
     "macfm": ({"imputer", "plot", "profile", "_version"}, set()),
-    "files": ({"_replace"}, {"numpy", "pandas"}),
+    "files": ({"_errors", "_replace", "table"}, {"numpy", "pandas"}),
     "profile": ({"table"}, {"numpy", "pandas", "scipy"}),
-    "plot": ({"table", "profile"}, {"numpy", "pandas", "matplotlib"}),
+    "plot": ({"_errors", "table", "profile"}, {"numpy", "matplotlib"}),
     "judge": (
         {"imputer", "table", "_budget"},
         {
@@ -39,7 +42,7 @@ ALLOWED = {
         },
     ),
     "bench": (
-        {"judge", "files", "_version"},
+        {"judge", "files", "table", "_version"},
         {
             *("numpy", "pandas", "scipy", "sklearn", "packaging", "rich"),
             *("matplotlib", "jinja2", "markupsafe", "pyarrow"),

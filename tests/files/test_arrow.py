@@ -232,3 +232,35 @@ def test_decimals_keep_their_digits_in_other_formats(tmp_path, end):
     else:
         assert other.frame["a"].tolist()[:2] == list(map(str, long[:2]))
     assert other.frame["b"].tolist()[:2] == [1.5, 0.1]
+
+
+def test_filled_values_keep_to_the_bounds_in_the_type_of_the_file(tmp_path):
+    columns = {
+        # observed, filled, bounds, what is written
+        "i": (pa.array([1, None]), 2.6, (None, 2.7), 2),
+        "half": (pa.array([1.5, None], pa.float16()), 0.1, (0.1, None), None),
+        "money": (
+            pa.array([Decimal("1.5"), None], pa.decimal128(9, 1)),
+            0.16,
+            (None, 0.18),
+            Decimal("0.1"),
+        ),
+        "day": (
+            pa.array([dt.date(2024, 3, 1), None]),
+            pd.Timestamp("2024-03-02 18:00"),
+            (None, "2024-03-02 20:00"),
+            dt.date(2024, 3, 2),
+        ),
+    }
+    write(pa.table({n: c[0] for n, c in columns.items()}), tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet")
+    full = table.frame.astype(object)
+    for name, (_, value, *_rest) in columns.items():
+        full.loc[1, name] = value
+    bounds = {name: column[2] for name, column in columns.items()}
+    table.write(full, tmp_path / "o.parquet", bounds=bounds)
+    came = parquet.read_table(tmp_path / "o.parquet")
+    for name, (*_, expected) in columns.items():
+        assert expected is None or came.column(name)[1].as_py() == expected
+    assert float(came.column("half")[1].as_py()) >= 0.1
+    assert came.schema.types == [column[0].type for column in columns.values()]

@@ -183,6 +183,55 @@ def test_rounding_keeps_to_the_bounds_in_json_lines(tmp_path):
     assert (tmp_path / "o.jsonl").read_text() == '{"x": 0.1}\n{"x": 0.08}\n'
 
 
+INWARDS = [
+    # observed cells, a filled value, bounds, how it is written
+    (["1", "2"], 2.6, (None, 2.7), "2"),
+    (["1", "2"], 2.4, (2.2, 9), "3"),
+    (["1", "2"], 2.4, (2.2, 2.8), "2"),  # no whole number is inside
+    (["1.0", "2.0"], 2.6, (None, 2.7), "2.0"),
+    (
+        ["2024-01-01", "2024-01-02"],
+        "2024-01-03 18:00",
+        (None, "2024-01-03"),
+        "2024-01-03",
+    ),
+    (
+        ["2024-01-01", "2024-01-02"],
+        "2024-01-03 06:00",
+        ("2024-01-03 03:00", None),
+        "2024-01-04",
+    ),
+    (
+        ["2024-01-01 10:00", "2024-01-01 11:00"],
+        "2024-01-01 12:00:40",
+        (None, "2024-01-01 12:00:50"),
+        "2024-01-01 12:00",
+    ),
+    (
+        ["2024-01-01T10:00+02:00", "2024-01-01T11:00+02:00"],
+        "2024-01-01T12:00:40+02:00",
+        (None, "2024-01-01 12:00:50"),
+        "2024-01-01T12:00+02:00",
+    ),
+]
+
+
+@pytest.mark.parametrize(("seen", "value", "bounds", "text"), INWARDS)
+def test_whole_numbers_and_times_are_rounded_inwards(
+    tmp_path, seen, value, bounds, text
+):
+    rows = "".join(f"a,{cell}\n" for cell in [*seen, ""])
+    (tmp_path / "b.csv").write_text(f"k,x\n{rows}")
+    table = read_table(tmp_path / "b.csv")
+    filler = pd.Timestamp(value) if isinstance(value, str) else value
+    full = table.frame.astype({"x": object}).fillna({"x": filler})
+    table.write(full, tmp_path / "o.csv", bounds={"x": bounds})
+    assert (tmp_path / "o.csv").read_text().endswith(f"a,{text}\n")
+    table.write(full, tmp_path / "o.jsonl", bounds={"x": bounds})
+    shown = text.removesuffix(".0")[:10]
+    assert shown in (tmp_path / "o.jsonl").read_text().splitlines()[-1]
+
+
 def test_stacked_draws(tmp_path, table):
     draws = [table.frame.fillna({"x": x}) for x in (1.0, 2.0)]
     table.write_draws(draws, tmp_path / "d.csv", include_original=True)

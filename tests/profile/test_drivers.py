@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from macfm.profile import missing_dependence
-from macfm.profile._drivers import _categories, _holes, _numbers, holm
+from macfm.profile import holm, missing_dependence
+from macfm.profile._drivers import _categories, _holes, _numbers, rank_test
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def flags():
 def test_numbers_agree_with_mann_and_whitney(flags, digits):
     gone, rng = flags
     values = np.round(rng.normal(size=300) + 0.3 * gone, digits)
-    effect, p, _ = _numbers(gone, values, "a", "numeric")
+    effect, p, _ = _numbers(gone, values, "a", "number")
     test = stats.mannwhitneyu(
         values[gone], values[~gone], use_continuity=False, method="asymptotic"
     )
@@ -51,6 +51,39 @@ def test_rare_categories_are_merged(flags):
     _, p, sentence = _categories(gone, codes, codes, "a")
     assert p < 1e-6
     assert "'a' is rare (100 % against" in sentence
+
+
+def test_four_small_cells_are_tested_exactly():
+    gone, gone_too = (np.arange(2000) < n for n in (12, 10))
+    counts = pd.crosstab(gone_too, gone)
+    assert stats.chi2_contingency(counts).expected_freq.min() < 1
+    effect, p, sentence = _holes(gone, gone_too, "a")
+    assert p == pytest.approx(stats.fisher_exact(counts).pvalue)
+    assert effect == pytest.approx(np.corrcoef(gone, gone_too)[0, 1])
+    assert "'a' is missing too" in sentence
+
+
+def test_no_chi_squared_where_less_than_one_row_is_expected():
+    gone = np.arange(600) < 10
+    codes = np.repeat(np.arange(60), 10)  # 0.17 missing rows are expected in each
+    assert _categories(gone, codes, codes, "a") is None
+    frame = pd.DataFrame({"a": np.where(gone, np.nan, 1.0), "b": codes.astype(str)})
+    frame["c"] = np.random.default_rng(0).normal(size=600)
+    (column,) = missing_dependence(frame).columns
+    assert [driver for driver in column.drivers if driver.column == "b"] == []
+
+
+def test_a_row_of_its_own_kind_hides_no_other(flags):
+    gone, rng = flags
+    codes = rng.integers(0, 3, 300)
+    with_one = np.append(codes, 7)
+    alone = _categories(gone, codes, codes, "a")
+    assert _categories(np.append(gone, True), with_one, with_one, "a") == alone
+
+
+def test_equal_values_tell_nothing(flags):
+    gone, _ = flags
+    assert rank_test(gone, np.ones(300)) == (0.5, 1.0)
 
 
 def test_holm_is_between_none_and_bonferroni():

@@ -127,7 +127,7 @@ def test_a_mask_with_another_index_is_refused():
     [
         (
             {"leave": {"age_xd": "age > 1"}},
-            r"leave names columns .*did you mean 'age_dx'",
+            r"leave names columns .*did you mean \['age_dx'",
         ),
         ({"leave": {"age": "diabtes == 'No'"}}, "of column 'age': at character 1"),
         ({"leave": {"age": "age > 3"}}, "other columns, not its own"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ import pandas as pd
 from macfm.files._errors import FileError, optional
 from macfm.files._formats import Format
 from macfm.files._marks import Marks, numbers_among
-from macfm.files._styles import text_array
-from macfm.files._table_file import Fill, TableFile
+from macfm.files._styles import WHOLE, Bounds, rounded, text_array
+from macfm.files._table_file import Fill, Filled, TableFile
+from macfm.files._times import nearest_times
+from macfm.table import FAMILIES, as_table, fill_dictionary
 
 __all__ = ["ArrowFile", "read_arrow"]
 
@@ -102,7 +105,7 @@ class ArrowFile(TableFile):
                 continue
             column = table.column(place)
             try:
-                whole = self._put(column, name, filled.rows, filled.values)
+                whole = self._put(column, name, filled)
             except (pa.ArrowException, ArithmeticError, OverflowError) as error:
                 reason = str(error).splitlines()[0].rstrip(".")
                 raise FileError(
@@ -112,13 +115,14 @@ class ArrowFile(TableFile):
             table = table.set_column(place, field, whole)
         return table
 
-    def _put(self, column: Any, name: str, rows: np.ndarray, values: list) -> Any:
+    def _put(self, column: Any, name: str, filled: Filled) -> Any:
         """The column with values in place of what stood in these rows."""
         pa = optional("pyarrow")
+        rows, values = filled.rows, filled.values
+        if pa.types.is_dictionary(column.type):
+            return fill_dictionary(column, rows, values)
         whole = _one_array(column)
         kind = whole.type
-        if pa.types.is_dictionary(kind):
-            return self._put_codes(whole, rows, values)
         if name in self._texts:
             where: dict[str, int] = {}
             for row, text in enumerate(self._texts[name]):
@@ -129,35 +133,10 @@ class ArrowFile(TableFile):
                 raise OverflowError(f"{unknown!r} does not occur in the file")
             more = whole.take(pa.array([where[value] for value in values], pa.int64()))
         else:
-            more = _array(values, kind)
+            more = _array(values, kind, filled.bounds)
         places = np.arange(len(whole), dtype=np.int64)
         places[rows] = len(whole) + np.arange(len(values))
         return pa.concat_arrays([whole, more]).take(pa.array(places))
-
-    @staticmethod
-    def _put_codes(whole: Any, rows: np.ndarray, values: list) -> Any:
-        """Fill an array of categories; its list of categories keeps its order."""
-        pa = optional("pyarrow")
-        listed = whole.dictionary.to_pylist()
-        code_of = {value: code for code, value in enumerate(listed)}
-        n_listed = len(listed)
-        for value in values:
-            code_of.setdefault(value, len(code_of))
-        codes = whole.indices.to_numpy(zero_copy_only=False)
-        none = (
-            np.isnan(codes) if codes.dtype.kind == "f" else np.zeros(len(codes), bool)
-        )
-        plain = np.where(none, 0, codes).astype(np.int64)
-        plain[rows] = [code_of[value] for value in values]
-        none[rows] = False
-        dictionary = whole.dictionary
-        new = list(code_of)[n_listed:]
-        if new:
-            dictionary = pa.concat_arrays([dictionary, pa.array(new, dictionary.type)])
-        indices = pa.array(plain, mask=none).cast(whole.type.index_type)
-        return pa.DictionaryArray.from_arrays(
-            indices, dictionary, ordered=whole.type.ordered
-        )
 
 
 def read_arrow(
@@ -329,31 +308,37 @@ def _kind(cells: pd.Series, arrow_type: Any) -> str:
         return "empty"
     if types.is_date(arrow_type):
         return "date"
-    if types.is_duration(arrow_type):
-        return "duration"
-    if isinstance(cells.dtype, pd.CategoricalDtype):
-        return "text"
-    letters = {"i": "integer", "u": "integer", "f": "float", "b": "boolean"}
-    letters["M"] = "datetime"
-    return letters.get(getattr(cells.dtype, "kind", "O"), "text")
+    data = as_table(cells.iloc[:0].to_frame()).column(0)
+    untyped = data.family == "unknown" or data.listed is not None
+    return FAMILIES["string" if untyped else data.family].word
 
 
-def _array(values: list, kind: Any) -> Any:
-    """Values of a frame as an Arrow array of this type."""
+def _array(values: list, kind: Any, bounds: Bounds) -> Any:
+    """Values of a frame as an Arrow array of this type, within the bounds."""
     pa = optional("pyarrow")
     types = pa.types
     if types.is_integer(kind):
-        return pa.array([round(value) for value in values], kind)
+        return pa.array([rounded(value, WHOLE, bounds) for value in values], kind)
     if types.is_floating(kind):
-        wide = pa.array([float(value) for value in values], pa.float64())
-        return wide.cast(kind, safe=False)
+        short = np.dtype(kind.to_pandas_dtype()).type
+        ways = [
+            lambda v: float(short(v)),
+            lambda v: float(np.nextafter(short(v), short(-np.inf))),
+            lambda v: float(np.nextafter(short(v), short(np.inf))),
+        ]
+        with np.errstate(over="ignore"):
+            near = [rounded(float(value), ways, bounds) for value in values]
+        return pa.array(near, pa.float64()).cast(kind, safe=False)
     if types.is_boolean(kind):
         return pa.array([bool(value) for value in values], kind)
     if types.is_decimal(kind):
         step = Decimal(1).scaleb(-kind.scale)
-        return pa.array([Decimal(repr(float(v))).quantize(step) for v in values], kind)
+        exact = [Decimal(repr(float(value))) for value in values]
+        modes = (ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING)
+        ways = [methodcaller("quantize", step, rounding=mode) for mode in modes]
+        return pa.array([rounded(value, ways, bounds) for value in exact], kind)
     if types.is_date(kind):
-        days = pd.DatetimeIndex(values).round("D")
+        days = [rounded(pd.Timestamp(v), nearest_times("D"), bounds) for v in values]
         return pa.array([day.date() for day in days], kind)
     if types.is_timestamp(kind):
         stamps = pd.DatetimeIndex(values)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from macfm.files._errors import FileError
 from macfm.files._styles import (
-    KINDS,
     BooleanStyle,
     EmptyStyle,
     FloatStyle,
@@ -62,10 +61,10 @@ def check_kinds(kinds: Mapping[str, str], columns: Collection[str], name: str) -
                 f"{name}: a kind is given for column {column!r}, which the file does "
                 "not have"
             )
-        if kind not in KINDS[:-1]:
+        if kind not in _STYLES:
             raise FileError(
                 f"{name}: kind {kind!r} of column {column!r} is not one of "
-                f"{', '.join(KINDS[:-1])}"
+                f"{', '.join(_STYLES)}"
             )
 
 
@@ -104,11 +103,11 @@ def infer(
     texts = [text for text in counts if text not in always]
     clear = [text for text in texts if text not in outside_text]
     style: Style = TextStyle()
-    if wished not in (None, "text"):
+    if wished is not None:
         style = _wished(wished, clear, comma_first)
-    elif wished is None and not texts:
+    elif not texts:
         style = EmptyStyle()
-    elif wished is None and clear:
+    elif clear:
         style = _first(clear, comma_first, only_times) or style
     is_text = style.kind == "text"
     kept = texts if is_text else clear
@@ -128,25 +127,31 @@ def _first(texts: Collection[str], comma_first: bool, only_times: bool) -> Style
     return TimeStyle.of(texts)
 
 
+def _times(texts: Collection[str], *, dates: bool) -> Style | None:
+    if not texts:
+        return TimeStyle(gap="", most=0) if dates else TimeStyle()
+    style = TimeStyle.of(texts)
+    return style if style is not None and dates != bool(style.gap) else None
+
+
+# The style of texts of a wished kind, None if they are not all of it.
+_STYLES: dict[str, Callable[..., Style | None]] = {
+    "integer": lambda texts, _: IntegerStyle.of(texts),
+    "float": lambda texts, comma: FloatStyle.of(texts, comma_first=comma),
+    "boolean": lambda texts, _: BooleanStyle.of(texts) if texts else BooleanStyle(),
+    "date": lambda texts, _: _times(texts, dates=True),
+    "datetime": lambda texts, _: _times(texts, dates=False),
+    "text": lambda texts, _: TextStyle(),
+}
+
+
 def _wished(kind: str, texts: Collection[str], comma_first: bool) -> Style:
     """The style of a given kind; raises for the first text that is not of it."""
-
-    def of(some: Collection[str]) -> Style | None:
-        if kind == "boolean":
-            return BooleanStyle.of(some) if some else BooleanStyle()
-        if kind == "integer":
-            return IntegerStyle.of(some)
-        if kind == "float":
-            return FloatStyle.of(some, comma_first=comma_first)
-        if not some:
-            return TimeStyle() if kind == "datetime" else TimeStyle(gap="", most=0)
-        style = TimeStyle.of(some)
-        return style if style is not None and style.kind == kind else None
-
-    style = of(texts)
+    of = _STYLES[kind]
+    style = of(texts, comma_first)
     if style is None:
-        wrong = next((text for text in texts if of([text]) is None), next(iter(texts)))
-        raise FileError("not of the kind", wrong)
+        odd = (text for text in texts if of([text], comma_first) is None)
+        raise FileError("not of the kind", next(odd, next(iter(texts))))
     return style
 
 

@@ -143,7 +143,7 @@ class JsonLinesFile(StyledFile):
             return [json.dumps(value, ensure_ascii=False) for value in filled.values]
         return [
             tokens.get(text) or json.dumps(text, ensure_ascii=False)
-            for text in style.render(filled.values)
+            for text in style.render(filled.values, filled.bounds)
         ]
 
 

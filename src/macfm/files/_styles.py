@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from macfm.table import FAMILIES
+
 __all__ = [
-    "KINDS",
     "OPEN",
+    "WHOLE",
     "BooleanStyle",
     "Bounds",
     "EmptyStyle",
@@ -22,17 +24,18 @@ __all__ = [
     "Style",
     "TextStyle",
     "number_style",
+    "rounded",
     "text_array",
     "why_no_number",
 ]
 
-KINDS = ("integer", "float", "boolean", "date", "datetime", "text", "empty")
-"""Kinds of columns that a file of text can hold."""
-
-Bounds = tuple[float | None, float | None]
-"""Least and greatest value that may fill a column of numbers, None where it is open."""
+Bounds = tuple[Any, Any]
+"""Least and greatest number or time that may fill a column, None where it is open."""
 
 OPEN: Bounds = (None, None)
+
+WHOLE = (round, math.floor, math.ceil)
+"""Ways to a whole number, the nearest first."""
 
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)").fullmatch
 _FLOAT = re.compile(
@@ -60,7 +63,12 @@ class Style:
     not of that kind), turns texts into typed values and values into such texts.
     """
 
-    kind = "text"
+    family = "string"
+
+    @property
+    def kind(self) -> str:
+        """What a column of the file is called."""
+        return FAMILIES[self.family].word
 
     @classmethod
     def of(cls, texts: Collection[str]) -> Style | None:
@@ -78,7 +86,7 @@ class Style:
     def render(self, values: Sequence[Any], bounds: Bounds = OPEN) -> list[str]:
         """Return values as texts in the style of the column.
 
-        A number that lies within `bounds` does so as text, too.
+        A number or time that lies within `bounds` does so as text, too.
         """
         return [str(value) for value in values]
 
@@ -92,7 +100,7 @@ class TextStyle(Style):
 class EmptyStyle(Style):
     """A column without a single value; whatever fills it is written plainly."""
 
-    kind = "empty"
+    family = "unknown"
 
     def array(self, values: Sequence[Any]) -> np.ndarray:
         """Return missing numbers."""
@@ -111,7 +119,7 @@ class IntegerStyle(Style):
     """
 
     suffix: str = ""
-    kind = "integer"
+    family = "integer"
 
     @classmethod
     def of(cls, texts: Collection[str]) -> IntegerStyle | None:
@@ -138,8 +146,8 @@ class IntegerStyle(Style):
         return pd.arrays.IntegerArray(plain, missing)
 
     def render(self, values: Sequence[Any], bounds: Bounds = OPEN) -> list[str]:
-        """Return the nearest integers as text."""
-        return [f"{round(value)}{self.suffix}" for value in values]
+        """Return the nearest integers within the bounds as text."""
+        return [f"{rounded(value, WHOLE, bounds)}{self.suffix}" for value in values]
 
 
 @dataclass(frozen=True)
@@ -160,7 +168,7 @@ class FloatStyle(Style):
     most: int | None = None
     digits: int | None = None
     comma: bool = False
-    kind = "float"
+    family = "float"
 
     @classmethod
     def of(
@@ -239,7 +247,7 @@ class BooleanStyle(Style):
 
     true: str = "true"
     false: str = "false"
-    kind = "boolean"
+    family = "boolean"
 
     @classmethod
     def of(cls, texts: Collection[str]) -> BooleanStyle | None:
@@ -305,7 +313,17 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:30]}...")
 
 
-def _is_inside(value: float, bounds: Bounds) -> bool:
+def rounded(value: Any, how: Sequence[Callable[[Any], Any]], bounds: Bounds) -> Any:
+    """Round in the first way that keeps to the bounds, in the first one if none does.
+
+    >>> rounded(2.6, (round, math.floor), (0, 2.7)), rounded(2.6, (round,), (4, 5))
+    (2, 3)
+    """
+    ways = (way(value) for way in how)
+    return next((found for found in ways if _is_inside(found, bounds)), how[0](value))
+
+
+def _is_inside(value: Any, bounds: Bounds) -> bool:
     low, high = bounds
     return (low is None or value >= low) and (high is None or value <= high)
 

@@ -33,7 +33,8 @@ class Filled:
     values : list of length n_filled
         Their values.
     bounds : (low, high)
-        What numbers were to lie within; rounding does not take them out of it.
+        What numbers and times were to lie within; rounding does not take them out of
+        it.
     """
 
     rows: np.ndarray
@@ -58,6 +59,14 @@ def fill_frame(
         values.iloc[filled.rows] = style.array(style.values(texts))
         frame[name] = values
     return frame
+
+
+def _moment(end: Any, tz: Any) -> pd.Timestamp:
+    """One end of bounds; a number counts nanoseconds in UTC, as in a schema."""
+    stamp = pd.Timestamp(end)
+    if tz is None or stamp.tz is not None:
+        return stamp
+    return stamp.tz_localize("UTC" if isinstance(end, int) else tz)
 
 
 class TableFile(ABC):
@@ -155,9 +164,9 @@ class TableFile(ABC):
         path : str or path
             Where to write; "-" is standard output.
         bounds : mapping of column to (low, high), optional
-            What filled numbers lie within, None for an open side, as given to the
-            imputer. A number that would leave it when it is rounded to the decimals of
-            its column gets more of them.
+            What filled numbers and times lie within, None for an open side, as given to
+            the imputer. Rounding to what the column shows does not take them out of it:
+            a number gets more decimals, a whole number or a time is rounded inwards.
         format : str, optional
             Name of the format, such as ``"csv"`` or ``"csv.gz"``; by default the
             suffix tells, and standard output takes the format of the input.
@@ -314,11 +323,14 @@ class TableFile(ABC):
 
     def _limits(self, column: str, bounds: Mapping[str, Any] | str | None) -> Bounds:
         """What the numbers of a column lie within; others are not rounded out of it."""
-        if self.kinds[column] != "float" or not isinstance(bounds, Mapping):
-            return OPEN
-        limits = bounds.get(column, OPEN)
+        limits = bounds.get(column) if isinstance(bounds, Mapping) else None
         # What was observed has no more decimals than the column, which rounding keeps.
-        return OPEN if isinstance(limits, str) else limits
+        if limits is None or isinstance(limits, str):
+            return OPEN
+        if self.kinds[column] in ("date", "datetime"):
+            tz = getattr(self.frame[column].dtype, "tz", None)
+            return tuple(None if end is None else _moment(end, tz) for end in limits)
+        return limits if self.kinds[column] in ("float", "integer") else OPEN
 
     def _facts(self) -> dict[str, Any]:
         """What else `describe` tells about the file."""

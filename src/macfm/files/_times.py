@@ -6,14 +6,15 @@ import datetime as dt
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from macfm.files._styles import OPEN, Bounds, Style
+from macfm.files._styles import OPEN, Bounds, Style, rounded
 
-__all__ = ["TimeStyle", "has_odd_zone"]
+__all__ = ["TimeStyle", "has_odd_zone", "nearest_times"]
 
 _TIME = (
     r"(?:(?P<gap>[T ])(?P<minute>[0-9]{2}:[0-9]{2})(?P<second>:[0-9]{2})?"
@@ -44,6 +45,11 @@ def has_odd_zone(text: str) -> bool:
     return _ODD_ZONE(text) is not None
 
 
+def nearest_times(step: str) -> list[methodcaller]:
+    """Ways to a time on full steps, the nearest first."""
+    return [methodcaller(name, step) for name in ("round", "floor", "ceil")]
+
+
 @dataclass(frozen=True)
 class TimeStyle(Style):
     """Dates, with or without a time of day.
@@ -71,11 +77,12 @@ class TimeStyle(Style):
     least: int = 0
     most: int = 6
     zone: str = ""
+    family = "datetime"
 
     @property
-    def kind(self) -> str:  # type: ignore[override]
+    def kind(self) -> str:
         """``"date"`` or ``"datetime"``."""
-        return "datetime" if self.gap else "date"
+        return super().kind if self.gap else "date"
 
     @property
     def unit(self) -> str:
@@ -149,12 +156,12 @@ class TimeStyle(Style):
 
     def render(self, values: Sequence[Any], bounds: Bounds = OPEN) -> list[str]:
         """Return times as text, rounded to what the column shows."""
-        return [self._text(pd.Timestamp(value)) for value in values]
+        return [self._text(pd.Timestamp(value), bounds) for value in values]
 
-    def _text(self, stamp: pd.Timestamp) -> str:
+    def _text(self, stamp: pd.Timestamp, bounds: Bounds) -> str:
         if stamp.tz is not None:
-            stamp = stamp.tz_convert(self._tz()).tz_localize(None)
-        stamp = stamp.round(self._step())
+            stamp = stamp.tz_convert(self._tz())
+        stamp = rounded(stamp, nearest_times(self._step()), bounds)
         order = {"y": f"{stamp.year:04d}"}
         width = 2 if self.padded else 1
         order |= {"m": f"{stamp.month:0{width}d}", "d": f"{stamp.day:0{width}d}"}

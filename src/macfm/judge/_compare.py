@@ -17,7 +17,7 @@ from macfm.judge._folds import Run, SetUp
 from macfm.judge._threads import usual_threads
 from macfm.judge.frames import plain_frame
 from macfm.judge.methods import make_method
-from macfm.table import TableSchema, as_table, read_wishes
+from macfm.table import TableSchema, as_table, read_wishes, seldom_repeats
 
 if TYPE_CHECKING:
     from macfm.imputer import MACFMImputer
@@ -249,7 +249,7 @@ def _useless(column: Any, values: pd.Series) -> str | None:
     if column.kind != "categorical":
         return None
     n_categories, n_observed = len(column.categories), int(values.notna().sum())
-    if n_observed > 50 and n_categories > n_observed / 2:
+    if seldom_repeats(n_categories, n_observed):
         return "looks like an identifier"
     if n_categories > MOST_CATEGORIES:
         return f"more than {MOST_CATEGORIES} categories"

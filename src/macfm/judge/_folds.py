@@ -15,7 +15,7 @@ from macfm.judge._comparison import Comparison
 from macfm.judge._coverage import LEVELS, coverage_table, held_by_rank
 from macfm.judge._pool import PAIRS, SCORES, Pool, is_flat
 from macfm.judge._threads import threads
-from macfm.judge.frames import NUMBER_KINDS, number_text
+from macfm.judge.frames import number_text
 from macfm.judge.methods import METHODS, make_method
 from macfm.table import TableSchema
 
@@ -39,7 +39,7 @@ class SetUp:
     def is_number(self, name: Hashable) -> bool:
         """Whether a column holds numbers."""
         place = self.schema.names.index(name)
-        return self.schema.columns[place].kind in NUMBER_KINDS
+        return self.schema.columns[place].is_numeric
 
 
 @dataclass

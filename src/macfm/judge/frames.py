@@ -14,11 +14,7 @@ import pandas as pd
 
 from macfm.table import Table, TableSchema, as_table
 
-__all__ = ["NUMBER_KINDS", "number_text", "plain_frame"]
-
-#: Kinds of columns that are numbers in the benchmark's form.
-NUMBER_KINDS = ("numeric", "integer", "datetime", "timedelta")
-TIMES = {"datetime": "M8", "timedelta": "m8"}
+__all__ = ["number_text", "plain_frame"]
 
 
 def plain_frame(X: Any) -> pd.DataFrame:
@@ -26,7 +22,7 @@ def plain_frame(X: Any) -> pd.DataFrame:
 
     Parameters
     ----------
-    X : DataFrame (pandas or polars) or float array
+    X : DataFrame (pandas or polars), pyarrow Table or float array
         The table.
 
     Returns
@@ -70,23 +66,9 @@ def number_text(frame: pd.DataFrame, schema: TableSchema) -> pd.DataFrame:
     columns = {}
     for j, column in enumerate(schema.columns):
         data = table.column(j)
-        if column.kind in NUMBER_KINDS:
-            values = np.full(table.n_rows, np.nan)
-            values[data.observed] = data.seen.astype(float)
-            if data.family in TIMES:
-                values *= np.timedelta64(1, data.unit) / np.timedelta64(1, "D")
-        else:
-            values = np.full(table.n_rows, None, dtype=object)
-            values[data.observed] = [_word(value) for value in data.seen.tolist()]
+        values = data.numbers if column.is_numeric else data.labels
         columns[column.name] = pd.Series(values, frame.index, dtype=values.dtype)
     return pd.DataFrame(columns, index=frame.index)
-
-
-def _word(value: Any) -> str:
-    """Write a category; a code that holes made a fraction is whole again."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
 
 
 def _plain_column(table: Table, j: int) -> Any:
@@ -96,16 +78,13 @@ def _plain_column(table: Table, j: int) -> Any:
         data = table.column(j)
     except (TypeError, ValueError):
         return _text(table, j)
-    if data.listed is not None and data.family in TIMES:
+    if data.listed is not None and data.is_time:
         return _text(table, j)  # categories that happen to be dates
     values = data.values
-    if data.family in TIMES:
-        stamps = np.where(observed, values, 0).astype(np.int64)
-        stamps = stamps.astype(f"{TIMES[data.family]}[{data.unit}]")
-        stamps[~observed] = "NaT"
+    if data.is_time:
         if data.tz is not None:
-            return pd.DatetimeIndex(stamps, tz="UTC").tz_convert(data.tz).array
-        return pd.array(stamps)
+            return pd.DatetimeIndex(data.stamps, tz="UTC").tz_convert(data.tz).array
+        return pd.array(data.stamps)
     if data.listed is not None:
         listed = pd.Index(data.listed)
         codes = np.where(observed, listed.get_indexer(pd.Index(values)), -1)
@@ -115,14 +94,10 @@ def _plain_column(table: Table, j: int) -> Any:
         dtype = "UInt64" if fits.dtype == np.uint64 else "Int64"
         return _masked(fits, observed, dtype)
     if data.family in ("integer", "float"):
-        numbers = np.full(len(values), np.nan)
-        numbers[observed] = values[observed].astype(float)
-        return pd.array(numbers, dtype=np.dtype(float))
+        return pd.array(data.numbers, dtype=np.dtype(float))
     if data.family == "boolean":
         return _masked(np.where(observed, values, False), observed, "boolean")
-    texts = np.full(len(values), None, dtype=object)
-    texts[observed] = values[observed]
-    return pd.Series(texts, dtype=object)
+    return pd.Series(data.labels, dtype=object)
 
 
 def _masked(values: np.ndarray, observed: np.ndarray, dtype: str) -> Any:
@@ -134,9 +109,8 @@ def _masked(values: np.ndarray, observed: np.ndarray, dtype: str) -> Any:
 
 def _text(table: Table, j: int) -> Any:
     """A column of an unknown type, in words."""
-    native = table.native
-    name = table.columns[j]
-    cells = native[name].tolist() if hasattr(native, "columns") else native[:, j]
+    native, name = table.native, table.columns[j]
+    cells = list(native[:, j] if isinstance(native, np.ndarray) else native[name])
     texts = np.full(table.n_rows, None, dtype=object)
     for i in np.flatnonzero(table.observed[:, j]):
         texts[i] = str(cells[i])

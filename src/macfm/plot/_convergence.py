@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from macfm._errors import ParameterError
 from macfm.plot._style import Theme, dress, legend_below, new_axes, say, theme_of, title
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ def convergence(
     theme = theme_of(style)
     history = getattr(imputer, "history_", None)
     if history is None:
-        raise ValueError("convergence needs a fitted imputer; call fit first")
+        raise ParameterError(
+            "convergence needs a fitted imputer; call fit first", parameter="imputer"
+        )
     _, ax = new_axes(ax, theme, size=(5.6, 3.4))
     if not len(history):
         return say(ax, theme, "Nothing was trained: no column varies.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from macfm._errors import ParameterError
 from macfm.plot._style import (
     SENTENCE,
     Theme,
@@ -48,7 +49,7 @@ def distributions(
 
     Parameters
     ----------
-    df : DataFrame (pandas or polars) or float array
+    df : DataFrame (pandas or polars), pyarrow Table or float array
         The table with holes.
     completed : table, or list of tables
         The completed table, or the draws of ``imputer.sample``. Draws show the spread
@@ -81,7 +82,9 @@ def distributions(
     else:
         axes = list(np.ravel(np.asarray(ax, dtype=object)))
     if len(axes) < max(len(columns), 1):
-        raise ValueError(f"{len(columns)} columns need as many axes, got {len(axes)}")
+        raise ParameterError(
+            f"{len(columns)} columns need as many axes, got {len(axes)}", parameter="ax"
+        )
     if not columns:
         say(axes[0], theme, "Nothing is missing: there is nothing to compare.")
     for panel, name in zip(axes, columns, strict=False):

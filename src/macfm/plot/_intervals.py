@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
+from macfm._errors import ParameterError
 from macfm.plot._distributions import category_shares
 from macfm.plot._style import (
     SENTENCE,
@@ -53,7 +53,7 @@ def intervals(
     ----------
     imputer_or_draws : MACFMImputer or list of tables
         A fitted imputer, from which draws are taken, or the draws of ``sample(df)``.
-    df : DataFrame (pandas or polars) or float array
+    df : DataFrame (pandas or polars), pyarrow Table or float array
         The table with holes.
     column : hashable
         Name of the column.
@@ -74,7 +74,9 @@ def intervals(
     """
     theme = theme_of(style)
     if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got level={level!r}")
+        raise ParameterError(
+            f"level must lie between 0 and 1, got level={level!r}", parameter="level"
+        )
     table = as_table(df)
     before = column_values(table, column)
     size = SENTENCE if before.observed.all() else (6.4, 3.6)
@@ -89,8 +91,9 @@ def intervals(
     if not draws.shape[1]:
         return say(ax, theme, f"No cell of {short(column)} was filled.")
     if len(draws) < 2:
-        raise ValueError(
-            "intervals need at least 2 draws, got 1; use imputer.sample(df)"
+        raise ParameterError(
+            "intervals need at least 2 draws, got 1; use imputer.sample(df)",
+            parameter="imputer_or_draws",
         )
     paint = _shares if before.kind == "category" else _spans
     paint(ax, theme, before, draws, n=n, level=level)
@@ -114,8 +117,7 @@ def _draw(
     rows = np.flatnonzero(~before.observed)
     if len(rows) > MOST_CELLS:
         rows = rows[np.linspace(0, len(rows) - 1, MOST_CELLS).astype(int)]
-    native = table.native
-    part = native.iloc[rows] if isinstance(native, pd.DataFrame) else native[rows]
+    part = table.take(rows)
     draws = imputer.sample(part, n_draws=n_draws)
     _, after, filled = completed_values(as_table(part), draws, column)
     return after[:, filled]

@@ -38,7 +38,7 @@ def missing(
 
     Parameters
     ----------
-    df : DataFrame (pandas or polars) or float array
+    df : DataFrame (pandas or polars), pyarrow Table or float array
         The table. Of more than 60 columns, those with the most holes are shown; more
         than 400 rows are shown in bands, coloured by the share that is missing.
     sort : bool, default=False

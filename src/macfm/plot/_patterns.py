@@ -38,7 +38,7 @@ def patterns(
 
     Parameters
     ----------
-    df : DataFrame (pandas or polars) or float array
+    df : DataFrame (pandas or polars), pyarrow Table or float array
         The table. Columns without holes are left out; of more than 30 with holes,
         those with the most are shown.
     n : int, default=12

@@ -44,7 +44,7 @@ def scatter(
 
     Parameters
     ----------
-    df : DataFrame (pandas or polars) or float array
+    df : DataFrame (pandas or polars), pyarrow Table or float array
         The table with holes.
     completed : table, or list of tables
         The completed table; of several draws the first is shown.

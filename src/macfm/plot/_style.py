@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from macfm._errors import ParameterError
 from macfm.profile import percent
 
 if TYPE_CHECKING:
@@ -97,8 +98,9 @@ def theme_of(style: str | Theme) -> Theme:
         return style
     if style in THEMES:
         return THEMES[style]
-    raise ValueError(
-        f"style must be a Theme or one of {list(THEMES)}, got style={style!r}"
+    raise ParameterError(
+        f"style must be a Theme or one of {list(THEMES)}, got style={style!r}",
+        parameter="style",
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from macfm._errors import ColumnError, ParameterError
 from macfm.plot._style import require
 from macfm.table import Table, as_table
 
@@ -46,31 +47,23 @@ def position(table: Table, name: Hashable) -> int:
     """Return the place of a column, or raise naming those that there are."""
     if name in table.columns:
         return table.columns.index(name)
-    raise ValueError(f"no column {name!r}; the table has {table.columns}")
+    raise ColumnError(f"no column {name!r}; the table has {table.columns}", column=name)
 
 
 def column_values(table: Table, name: Hashable) -> Values:
     """Read one column."""
     data = table.column(position(table, name))
-    values, observed = data.values, data.observed
-    order = None
-    if data.listed is not None:
-        order = tuple(map(str, data.listed.tolist()))
-    if data.family in ("boolean", "string") or data.listed is not None:
-        text = np.array([str(value) for value in values.tolist()], dtype=object)
-        order = ("False", "True") if data.family == "boolean" else order
-        return Values("category", text, observed, order)
-    if data.family == "datetime":
-        require()
-        from matplotlib.dates import date2num
+    if data.role == "category":
+        listed = np.array([False, True]) if data.family == "boolean" else data.listed
+        order = None if listed is None else tuple(map(data.label, listed.tolist()))
+        return Values("category", data.labels, data.observed, order)
+    if data.family != "datetime":
+        return Values("number", data.numbers, data.observed)
+    require()
+    from matplotlib.dates import date2num
 
-        stamps = np.where(observed, values, 0).astype(f"M8[{data.unit}]")
-        return Values("time", date2num(stamps.astype("M8[us]")), observed)
-    numbers = np.full(len(values), np.nan)
-    numbers[observed] = values[observed].astype(float)
-    if data.family == "timedelta":
-        numbers *= np.timedelta64(1, data.unit) / np.timedelta64(1, "D")
-    return Values("number", numbers, observed)
+    days = data.numbers + date2num(np.datetime64(0, "s"))  # since matplotlib's epoch
+    return Values("time", days, data.observed)
 
 
 def completed_values(
@@ -99,15 +92,19 @@ def completed_values(
     before = column_values(table, name)
     draws = list(completed) if isinstance(completed, Sequence) else [completed]
     if not draws:
-        raise ValueError("expected a completed table or a list of them, got none")
+        raise ParameterError(
+            "expected a completed table or a list of them, got none",
+            parameter="completed",
+        )
     after = []
     filled = ~before.observed
     for draw in draws:
         other = as_table(draw)
         if other.n_rows != table.n_rows:
-            raise ValueError(
+            raise ParameterError(
                 f"the table has {table.n_rows} rows and the completed one "
-                f"{other.n_rows}; they must be the same rows"
+                f"{other.n_rows}; they must be the same rows",
+                parameter="completed",
             )
         values = column_values(other, name)
         after.append(values.values)

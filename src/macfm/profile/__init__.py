@@ -12,7 +12,7 @@ from macfm.profile._dependence import (
     Dependence,
     missing_dependence,
 )
-from macfm.profile._drivers import Driver
+from macfm.profile._drivers import Driver, holm
 from macfm.profile._findings import Finding, Mark, missing_marks
 from macfm.profile._little import LittleTest, little_test
 from macfm.profile._patterns import Pattern, Patterns, missing_patterns
@@ -33,6 +33,7 @@ __all__ = [
     "Patterns",
     "Skip",
     "TableProfile",
+    "holm",
     "little_test",
     "missing_dependence",
     "missing_marks",

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from macfm.profile._plain import plain
-from macfm.profile._reading import NUMBERS, TIMES, Reading
+from macfm.profile._reading import Reading
+from macfm.table import KINDS
 
 __all__ = ["ColumnProfile", "describe_column"]
 
@@ -53,6 +53,11 @@ class ColumnProfile:
     summary: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def role(self) -> str | None:
+        """``"number"``, ``"time"`` or ``"category"``; None if it is not modelled."""
+        return KINDS[self.kind].role if self.kind in KINDS else None
+
+    @property
     def is_empty(self) -> bool:
         """Whether no value was observed."""
         return self.kind == "empty" or self.missing_rate == 1
@@ -87,30 +92,21 @@ def describe_column(reading: Reading, j: int) -> ColumnProfile:
 
 def _summary(reading: Reading, j: int) -> dict[str, Any]:
     """Return a few numbers about the observed values."""
-    data, kind = reading.table.column(j), reading.kind(j)
-    if kind in NUMBERS:
-        seen = data.seen.astype(float)
+    data, role = reading.table.column(j), reading.schema[j].role
+    if role == "number":
+        seen = data.numbers[data.observed]
         low, q1, median, q3, high = np.quantile(seen, [0, 0.25, 0.5, 0.75, 1])
         numbers = {"min": low, "q1": q1, "median": median, "mean": seen.mean()}
         numbers |= {"q3": q3, "max": high, "std": seen.std(ddof=1)}
         return {name: float(value) for name, value in numbers.items()}
-    if kind in TIMES:
+    if role == "time":
         ordered = np.sort(data.seen)
         points = {"min": ordered[0], "median": ordered[len(ordered) // 2]}
         points["max"] = ordered[-1]
-        return {name: _time(tick, data) for name, tick in points.items()}
+        return {name: data.label(tick) for name, tick in points.items()}
     codes = reading.codes[:, j]
     counts = np.bincount(codes[codes >= 0])
     first = np.unique(codes, return_index=True)[1][-len(counts) :]
     top = np.argsort(-counts, kind="stable")[:N_TOP]
-    value = _time if data.family in TIMES else lambda entry, _: plain(entry)
-    return {
-        "top": tuple((value(data.values[first[k]], data), int(counts[k])) for k in top)
-    }
-
-
-def _time(tick: Any, data: Any) -> str:
-    """Write a point in time (UTC) or a duration."""
-    if data.family == "datetime":
-        return str(np.datetime64(int(tick), data.unit))
-    return str(pd.Timedelta(np.timedelta64(int(tick), data.unit)))
+    value = data.label if data.is_time else plain
+    return {"top": tuple((value(data.values[first[k]]), int(counts[k])) for k in top)}

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr
 
-from macfm.profile._drivers import Driver, drivers_of, holm
+from macfm.profile._drivers import Driver, drivers_of, holm, rank_test
 from macfm.profile._features import Features, features_of
 from macfm.profile._plain import plain
 from macfm.profile._reading import Reading, read
@@ -127,7 +127,7 @@ def missing_dependence(
 
     Parameters
     ----------
-    frame : DataFrame (pandas or polars) or float array
+    frame : DataFrame (pandas or polars), pyarrow Table or float array
         The table.
     max_rows : int, default=5000
         Larger tables are sampled.
@@ -185,8 +185,8 @@ def dependence_of(
         _cross_validate(features, missing[:, j], j, n_folds=n_folds, rng=rng)
         for j in targets
     ]
-    p_both = holm(np.array([score[2] for score in scores]))
-    p_values = holm(np.array([score[3] for score in scores]))
+    p_both = holm([score[2] for score in scores])
+    p_values = holm([score[3] for score in scores])
     columns = []
     for j, (auc, auc_values, *_), p, p_v in zip(
         targets, scores, p_both, p_values, strict=True
@@ -242,24 +242,15 @@ def _cross_validate(
                     gram[np.ix_(subset, subset)] + ridge, moment[subset]
                 )
                 scores = features.x[np.ix_(test, subset)] @ weight
-                aucs[s, f] = _auc(scores, missing[test])
+                # Rounding makes scores that differ by floating point alone ties.
+                aucs[s, f], _ = rank_test(missing[test], np.round(scores, 10))
     auc = aucs.mean(axis=1)
     # Without dependence, the AUC of a fold is a Mann-Whitney statistic. Each pair of
     # folds meets twice, either one training and the other testing a linear model, and
     # gives nearly the same both times: twice the variance of independent folds.
     z = (auc - 0.5) / np.sqrt(2 * variances.sum() / n_folds**2)
-    p = stats.norm.sf(z)
+    p = ndtr(-z)
     return float(auc[0]), float(auc[1]), float(p[0]), float(p[1])
-
-
-def _auc(scores: np.ndarray, missing: np.ndarray) -> float:
-    """Return the chance that a missing row scores above an observed one."""
-    # Rounding makes scores that differ by floating point alone ties.
-    ranks = stats.rankdata(np.round(scores, 10))
-    n_gone = int(missing.sum())
-    n_there = len(missing) - n_gone
-    above = ranks[missing].sum() - n_gone * (n_gone + 1) / 2
-    return float(above / (n_gone * n_there))
 
 
 def _standard_error(auc: float, n_gone: int, n_there: int) -> float:

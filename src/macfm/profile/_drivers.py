@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from macfm.profile._plain import number, percent, plain
-from macfm.profile._reading import NUMBERS, TIMES, Reading
+from macfm.profile._reading import Reading
 
-__all__ = ["Driver", "drivers_of", "holm"]
+__all__ = ["Driver", "drivers_of", "holm", "rank_test"]
 
 LEAST = 10  # cells on either side of a comparison
 
@@ -30,8 +31,8 @@ class Driver:
         Strength in [0, 1]: the rank-biserial correlation for numbers and times,
         Cramér's V for categories, the absolute phi coefficient for holes.
     p_value : float
-        Of Mann and Whitney's test or the χ² test, after Holm's correction for all
-        tests made for the same column.
+        Of Mann and Whitney's test, the χ² test or, where few rows are expected,
+        Fisher's; after Holm's correction for all tests made for the same column.
     sentence : str
         How the rows differ, to follow “missing more often”.
     """
@@ -75,17 +76,17 @@ def drivers_of(reading: Reading, rows: np.ndarray, j: int) -> tuple[Driver, ...]
             found.append((name, "missingness", *_holes(gone, ~there, name)))
         if min((gone & there).sum(), (~gone & there).sum()) < LEAST:
             continue
-        kind = "ignored" if k in reading.identifiers else reading.kind(k)
-        if kind in NUMBERS + TIMES:
-            values = reading.numbers(k)[rows][there]
-            found.append((name, "values", *_numbers(gone[there], values, name, kind)))
-        elif kind in ("categorical", "boolean", "ordinal"):
+        role = reading.tells(k)
+        if role in ("number", "time"):
+            values = reading.table.column(k).numbers[rows][there]
+            found.append((name, "values", *_numbers(gone[there], values, name, role)))
+        elif role == "category":
             values = reading.table.column(k).values[rows][there]
             codes = reading.codes[rows, k][there]
             result = _categories(gone[there], codes, values, name)
             if result is not None:
                 found.append((name, "values", *result))
-    corrected = holm(np.array([entry[3] for entry in found]))
+    corrected = holm([entry[3] for entry in found])
     drivers = [
         Driver(name, through, float(effect), float(p), sentence)
         for (name, through, effect, _, sentence), p in zip(
@@ -96,15 +97,25 @@ def drivers_of(reading: Reading, rows: np.ndarray, j: int) -> tuple[Driver, ...]
     return tuple(sorted(drivers, key=lambda driver: -driver.effect))
 
 
-def holm(p_values: np.ndarray) -> np.ndarray:
+def holm(p_values: ArrayLike) -> np.ndarray:
     """Correct p-values for their number by Holm's method.
+
+    Parameters
+    ----------
+    p_values : array-like of shape (n_tests,)
+        The p-values of the tests made together.
+
+    Returns
+    -------
+    ndarray of shape (n_tests,)
+        Each at least what it was, at most 1 and at most n_tests times it.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> holm(np.array([0.01, 0.04, 0.03])).round(2).tolist()
+    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
     [0.03, 0.06, 0.06]
     """
+    p_values = np.asarray(p_values, dtype=float)
     m = len(p_values)
     order = np.argsort(p_values, kind="stable")
     stepped = np.maximum.accumulate(p_values[order] * np.arange(m, 0, -1))
@@ -113,26 +124,47 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     return corrected
 
 
+def rank_test(gone: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """Return the chance that a value of a flagged row is the larger, and a p-value.
+
+    The chance is the area under the ROC curve, the p-value Mann and Whitney's.
+    """
+    test = stats.mannwhitneyu(
+        values[gone], values[~gone], use_continuity=False, method="asymptotic"
+    )
+    auc = test.statistic / (gone.sum() * (~gone).sum())
+    return float(auc), 1.0 if np.isnan(test.pvalue) else float(test.pvalue)
+
+
+def _association(counts: np.ndarray) -> tuple[float, float] | None:
+    """Return Cramér's V of a table of counts and its p-value.
+
+    Where fewer than 5 rows are expected in a cell of a table of four, the p-value is
+    Fisher's; where fewer than 1 are expected in a larger one there is no test.
+    """
+    test = stats.chi2_contingency(counts, correction=False)
+    least, p = test.expected_freq.min(), test.pvalue
+    if least < 5 and counts.shape == (2, 2):
+        p = stats.fisher_exact(counts).pvalue
+    elif least < 1:
+        return None
+    return float(np.sqrt(test.statistic / counts.sum())), float(p)
+
+
 def _holes(gone: np.ndarray, gone_too: np.ndarray, name: Any) -> tuple:
     """Return phi, its p-value and a sentence for two flags a row."""
-    n = len(gone)
-    p, q = gone.mean(), gone_too.mean()
-    phi = ((gone & gone_too).mean() - p * q) / np.sqrt(p * (1 - p) * q * (1 - q))
-    where = "missing too" if phi > 0 else "observed"
-    side = gone_too if phi > 0 else ~gone_too
-    return abs(phi), stats.chi2.sf(n * phi**2, 1), _rates(gone, side, name, where)
+    counts = np.bincount(2 * gone_too + gone, minlength=4).reshape(2, 2)
+    together = counts[1, 1] * counts[0, 0] > counts[1, 0] * counts[0, 1]
+    where = "missing too" if together else "observed"
+    side = gone_too if together else ~gone_too
+    return *_association(counts), _rates(gone, side, name, where)
 
 
-def _numbers(gone: np.ndarray, values: np.ndarray, name: Any, kind: str) -> tuple:
+def _numbers(gone: np.ndarray, values: np.ndarray, name: Any, role: str) -> tuple:
     """Return the rank-biserial correlation, its p-value and a sentence."""
-    ranks = stats.rankdata(values)
-    n, n_gone = len(gone), int(gone.sum())
-    n_there = n - n_gone
-    auc = (ranks[gone].sum() - n_gone * (n_gone + 1) / 2) / (n_gone * n_there)
-    variance = ranks.var() / ((n - 1) * n_gone * n_there)  # ties included
-    p = 2 * stats.norm.sf(abs(auc - 0.5) / np.sqrt(variance)) if variance else 1.0
+    auc, p = rank_test(gone, values)
     effect = abs(2 * auc - 1)
-    if kind in TIMES:
+    if role == "time":
         return effect, p, f"where {name!r} is {'late' if auc > 0.5 else 'early'}"
     size = "large" if auc > 0.5 else "small"
     left, right = np.median(values[gone]), np.median(values[~gone])
@@ -148,28 +180,34 @@ def _numbers(gone: np.ndarray, values: np.ndarray, name: Any, kind: str) -> tupl
 def _categories(
     gone: np.ndarray, codes: np.ndarray, values: np.ndarray, name: Any
 ) -> tuple | None:
-    """Return Cramér's V, its p-value and a sentence; rare categories are merged."""
-    present, codes = np.unique(codes, return_inverse=True)
+    """Return Cramér's V, its p-value and a sentence, None if no test holds.
+
+    Categories of fewer than 10 rows, or in which fewer than one row is expected to be
+    missing or not to be, are merged, and left out where that is not enough.
+    """
+    _, codes = np.unique(codes, return_inverse=True)
     sizes = np.bincount(codes)
-    common = np.flatnonzero(sizes >= LEAST)
-    if len(common) == 0 or len(present) < 2:
-        return None
+    share = min(gone.mean(), 1 - gone.mean())
+    common = np.flatnonzero((sizes >= LEAST) & (sizes * share >= 1))
     merged = np.full(len(sizes), len(common))
     merged[common] = np.arange(len(common))
     merged = merged[codes]
-    n_groups = merged.max() + 1
-    if n_groups < 2:
+    if (merged == len(common)).sum() * share < 1:  # too few even together
+        kept = merged < len(common)
+        gone, merged, values = gone[kept], merged[kept], values[kept]
+    n_groups = merged.max(initial=-1) + 1
+    if len(common) == 0 or n_groups < 2 or gone.all() or not gone.any():
         return None
     counts = np.bincount(2 * merged + gone, minlength=2 * n_groups).reshape(-1, 2)
-    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / counts.sum()
-    chi2 = ((counts - expected) ** 2 / expected).sum()
+    found = _association(counts)
+    if found is None:
+        return None
     # The category that stands out most: by its contribution to χ², missing more often.
-    excess = (counts[:, 1] - expected[:, 1]) / np.sqrt(expected[:, 1])
-    top = int(np.argmax(excess))
+    expected = counts.sum(axis=1) * gone.mean()
+    top = int(np.argmax((counts[:, 1] - expected) / np.sqrt(expected)))
     side = merged == top
     value = "rare" if top == len(common) else repr(plain(values[side][0]))
-    sentence = _rates(gone, side, name, value)
-    return np.sqrt(chi2 / len(gone)), stats.chi2.sf(chi2, len(counts) - 1), sentence
+    return *found, _rates(gone, side, name, value)
 
 
 def _rates(gone: np.ndarray, side: np.ndarray, name: Any, what: str) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from macfm.profile._reading import NUMBERS, TIMES, Reading
+from macfm.profile._reading import Reading
+from macfm.table import codes_of
 
 __all__ = ["Features", "features_of"]
 
@@ -63,32 +64,25 @@ def features_of(reading: Reading, rows: np.ndarray) -> Features:
 
 def _values(reading: Reading, rows: np.ndarray, k: int) -> list[np.ndarray]:
     """Return what the values of column ``k`` say, one array a feature."""
-    kind = "ignored" if k in reading.identifiers else reading.kind(k)
-    if kind in NUMBERS + TIMES:
-        numbers = reading.numbers(k)[rows]
-    elif kind == "ordinal":
-        numbers = _levels(reading, k)[rows]
-    elif kind in ("categorical", "boolean"):
+    role = reading.tells(k)
+    if role is None:
+        return []
+    data = reading.table.column(k)
+    if role != "category":
+        numbers = data.numbers[rows]
+    elif reading.kind(k) == "ordinal":
+        levels = codes_of(reading.schema[k].categories, data)[rows]
+        numbers = np.where(levels < 0, np.nan, levels)
+    else:
         codes = reading.codes[rows, k]
         sizes = np.bincount(codes[codes >= 0])
         top = np.argsort(-sizes, kind="stable")[:MOST_CATEGORIES]
         # A flag for a row or two says nothing.
         return [(codes == c).astype(float) for c in top if sizes[c] >= 5]
-    else:
-        return []
     there = ~np.isnan(numbers)
     rank = np.zeros(len(rows))
     rank[there] = stats.rankdata(numbers[there]) / there.sum() - 0.5
     return [rank, rank**2]
-
-
-def _levels(reading: Reading, k: int) -> np.ndarray:
-    """Return the place of each value among the levels of an ordinal column."""
-    data = reading.table.column(k)
-    place = {level: i for i, level in enumerate(reading.schema[k].categories)}
-    levels = np.full(len(data.values), np.nan)
-    levels[data.observed] = [place.get(value, np.nan) for value in data.seen.tolist()]
-    return levels
 
 
 def _standardised(values: np.ndarray, there: np.ndarray) -> np.ndarray:

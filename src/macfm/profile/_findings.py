@@ -11,7 +11,7 @@ import pandas as pd
 
 from macfm.profile._columns import ColumnProfile
 from macfm.profile._plain import count, listed, number, percent, plain
-from macfm.profile._reading import NUMBERS, Reading, read
+from macfm.profile._reading import Reading, read
 from macfm.profile._skips import Skip
 from macfm.table import number_mark
 
@@ -112,7 +112,7 @@ def missing_marks(
 
     Parameters
     ----------
-    frame : DataFrame (pandas or polars) or float array
+    frame : DataFrame (pandas or polars), pyarrow Table or float array
         The table.
     ignore : sequence of column names, default=None
         Columns not to look at.
@@ -173,7 +173,7 @@ def _codes(columns: list[ColumnProfile], *, n_rows: int) -> Iterator[Finding]:
     few = [
         c.name
         for c in columns
-        if c.kind in NUMBERS
+        if c.role == "number"
         and 2 <= c.n_distinct <= FEW_VALUES
         and n_observed[c.name] >= ENOUGH
     ]
@@ -241,9 +241,9 @@ def _marks(reading: Reading) -> Iterator[Mark]:
                 if str(value).strip().lower() in _TEXT_MARKS:
                     yield Mark(name, str(value), int(n), is_text=True)
         elif data.family in ("integer", "float"):
-            value = number_mark(data.seen.astype(float))
+            value = number_mark(data.numbers[data.observed])
             if value is not None:
-                n = int((data.seen.astype(float) == value).sum())
+                n = int((data.numbers == value).sum())
                 yield Mark(name, number(value).replace(",", ""), n, is_text=False)
 
 

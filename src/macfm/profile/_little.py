@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from macfm.profile._plain import plain
-from macfm.profile._reading import NUMBERS, Reading, read
+from macfm.profile._reading import Reading, read
 
 __all__ = ["LittleTest", "little_of", "little_test"]
 
@@ -78,7 +78,7 @@ def little_test(
 
     Parameters
     ----------
-    frame : DataFrame (pandas or polars) or float array
+    frame : DataFrame (pandas or polars), pyarrow Table or float array
         The table; columns other than numbers are left out.
     normal_scores : bool, default=True
         Map each column to normal scores first. MCAR does not depend on the scale, and
@@ -117,11 +117,7 @@ def little_of(
     reading: Reading, *, normal_scores: bool, max_rows: int, seed: int
 ) -> LittleTest:
     """Run the test on a table that is already read."""
-    columns = [
-        j
-        for j in range(len(reading.schema))
-        if reading.kind(j) in NUMBERS and j not in reading.identifiers
-    ]
+    columns = [j for j in range(len(reading.schema)) if reading.tells(j) == "number"]
     names = tuple(reading.names[j] for j in columns)
     none = {"statistic": None, "df": None, "p_value": None, "n_patterns": 0}
     fixed = {"columns": names, "normal_scores": normal_scores}
@@ -133,7 +129,7 @@ def little_of(
         return refuse("it needs at least two numeric columns that vary")
     if len(columns) > MOST_COLUMNS:
         return refuse(f"it is for at most {MOST_COLUMNS} numeric columns")
-    y = np.column_stack([reading.numbers(j) for j in columns])
+    y = np.column_stack([reading.table.column(j).numbers for j in columns])
     y = y[~np.isnan(y).all(axis=1)]
     if not np.isnan(y).any():
         return refuse("no number is missing")
@@ -261,4 +257,4 @@ def _expectation_maximisation(
 def _normal_scores(y: np.ndarray) -> np.ndarray:
     """Map the observed values of each column to normal scores, ties to their middle."""
     ranks = stats.rankdata(y, axis=0, nan_policy="omit")
-    return stats.norm.ppf(ranks / ((~np.isnan(y)).sum(axis=0) + 1))
+    return special.ndtri(ranks / ((~np.isnan(y)).sum(axis=0) + 1))

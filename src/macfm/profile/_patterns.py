@@ -68,7 +68,7 @@ def missing_patterns(frame: Any, *, n_patterns: int = 10) -> Patterns:
 
     Parameters
     ----------
-    frame : DataFrame (pandas or polars) or float array
+    frame : DataFrame (pandas or polars), pyarrow Table or float array
         The table.
     n_patterns : int, default=10
         How many of the most frequent patterns to list.

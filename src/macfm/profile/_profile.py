@@ -97,7 +97,7 @@ def profile(
 
     Parameters
     ----------
-    frame : DataFrame (pandas or polars) or float array
+    frame : DataFrame (pandas or polars), pyarrow Table or float array
         The table.
     categorical, numeric, ordinal, ignore : as in MACFMImputer, default=None
         What the kinds of columns are, where their type does not say it.

@@ -9,15 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from macfm.profile._plain import plain_name
 from macfm.table import ColumnSchema, Table, TableSchema, as_table
 
-__all__ = ["NUMBERS", "TIMES", "Reading", "read"]
-
-NUMBERS = ("numeric", "integer")
-TIMES = ("datetime", "timedelta")
+__all__ = ["Reading", "read"]
 
 
 @dataclass(frozen=True)
@@ -52,12 +48,11 @@ class Reading:
         """Return the kind of a column, "unsupported" if it cannot be modelled."""
         return "unsupported" if j in self.faults else self.schema[j].kind
 
-    def numbers(self, j: int) -> np.ndarray:
-        """Return a column of numbers or times as floats with NaN, shape (n_rows,)."""
-        data = self.table.column(j)
-        values = np.full(self.table.n_rows, np.nan)
-        values[data.observed] = data.seen.astype(float)
-        return values
+    def tells(self, j: int) -> str | None:
+        """Return the role of a column, None if its values say nothing of others."""
+        return (
+            None if j in self.faults or j in self.identifiers else self.schema[j].role
+        )
 
     @cached_property
     def codes(self) -> np.ndarray:
@@ -68,8 +63,7 @@ class Reading:
         codes = np.full(self.observed.shape, -1, dtype=np.int64)
         for j in range(len(self.schema)):
             if j not in self.faults:
-                data = self.table.column(j)
-                codes[data.observed, j] = pd.factorize(data.seen)[0]
+                codes[:, j] = self.table.column(j).codes
         return codes
 
     @cached_property
@@ -80,21 +74,8 @@ class Reading:
     @cached_property
     def identifiers(self) -> frozenset[int]:
         """Positions of the columns that look like identifiers or free text."""
-        return frozenset(j for j in range(len(self.schema)) if self._identifies(j))
-
-    def _identifies(self, j: int) -> bool:
-        """Whether text seldom repeats, or whole numbers just count the rows."""
-        n_observed = int(self.observed[:, j].sum())
-        if j in self.faults or n_observed <= 50:
-            return False
-        data = self.table.column(j)
-        if data.family == "string":
-            return self.n_distinct[j] > n_observed / 2  # as the imputer itself warns
-        if data.family != "integer" or self.n_distinct[j] < n_observed:
-            return False
-        seen = data.seen.astype(float)
-        in_order = bool((np.diff(seen) > 0).all() or (np.diff(seen) < 0).all())
-        return in_order or bool(np.ptp(seen) == n_observed - 1)
+        readable = (j for j in range(len(self.schema)) if j not in self.faults)
+        return frozenset(j for j in readable if self.table.column(j).names_rows)
 
 
 def read(

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from macfm.profile._plain import listed, plain
-from macfm.profile._reading import NUMBERS, Reading
+from macfm.profile._reading import Reading
 from macfm.table import column_text
 
 __all__ = ["Skip", "find_skips"]
@@ -210,11 +210,11 @@ def _chained(reading: Reading, split: _Split, best: list[_Split]) -> _Split:
 
 
 def _is_driver(reading: Reading, k: int) -> bool:
-    kind = reading.kind(k)
-    if k in reading.identifiers or reading.n_distinct[k] < 2:
+    if reading.n_distinct[k] < 2:
         return False
     few = reading.n_distinct[k] <= MOST_VALUES
-    return kind in NUMBERS or (kind in ("categorical", "boolean", "ordinal") and few)
+    role = reading.tells(k)
+    return role == "number" or (role == "category" and few)
 
 
 def _counts(
@@ -294,7 +294,7 @@ def _by_bins(
     reading: Reading, k: int, flags: np.ndarray, targets: list[int]
 ) -> Iterator[tuple[int, float]]:
     """Find targets that may be missing at an end of a column of numbers."""
-    values = reading.numbers(k)
+    values = reading.table.column(k).numbers
     rows = np.flatnonzero(~np.isnan(values))
     order = rows[np.argsort(values[rows], kind="stable")]
     ordered = values[order]
@@ -330,7 +330,7 @@ def _by_threshold(
     reading: Reading, k: int, j: int, gone: np.ndarray
 ) -> Iterator[_Split]:
     """Find the thresholds of a column of numbers beyond which a target is missing."""
-    values = reading.numbers(k)
+    values = reading.table.column(k).numbers
     rows = np.flatnonzero(~np.isnan(values))
     order = rows[np.argsort(values[rows], kind="stable")]
     ordered, missing = values[order], gone[order]

@@ -9,7 +9,7 @@ import numpy as np
 from macfm import plot
 from macfm.report._facts import Facts
 from macfm.report._figures import THEME, figure
-from macfm.report._words import count, kind_words, number
+from macfm.report._words import count, number
 from macfm.table import ColumnSchema, is_mask
 
 __all__ = ["center_words", "done_section"]
@@ -23,7 +23,7 @@ def done_section(facts: Facts) -> dict[str, Any]:
     rows = [
         {
             "name": c.name,
-            "kind": kind_words(c),
+            "kind": c.words,
             "dtype": c.dtype,
             "scale": SCALES.get(c.transform or "", "–") if c.kind != "ordinal" else "–",
             "bounds": bounds_words(c),

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from macfm.judge import Comparison, compare
-from macfm.judge.frames import NUMBER_KINDS, number_text, plain_frame
+from macfm.judge.frames import number_text, plain_frame
 from macfm.plot import short_names
 from macfm.profile import TableProfile, profile
 from macfm.table import ColumnSchema, TableSchema, is_mask
@@ -85,7 +85,7 @@ class Facts:
 
     def is_number(self, name: Hashable) -> bool:
         """Whether a column holds numbers or times."""
-        return self.column(name).kind in NUMBER_KINDS
+        return self.column(name).is_numeric
 
     @cached_property
     def before(self) -> pd.DataFrame:

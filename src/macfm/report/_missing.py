@@ -8,7 +8,7 @@ from macfm import plot
 from macfm.profile import CAVEAT, percent
 from macfm.report._facts import Facts
 from macfm.report._figures import MAP_THEMES, THEME, figure
-from macfm.report._words import count, kind_words
+from macfm.report._words import count
 from macfm.table import is_mask
 
 __all__ = ["missing_section"]
@@ -27,7 +27,7 @@ def missing_section(facts: Facts) -> dict[str, Any]:
     rows = [
         {
             "name": c.name,
-            "kind": kind_words(facts.column(_native(facts, c.name))),
+            "kind": facts.column(_native(facts, c.name)).words,
             "n": c.n_missing,
             "rate": c.missing_rate,
             "depends": dependence.get(str(c.name)),

@@ -13,7 +13,6 @@ from macfm.table import ColumnSchema
 
 __all__ = [
     "count",
-    "kind_words",
     "listed",
     "lower_bound",
     "number",
@@ -21,17 +20,6 @@ __all__ = [
     "setting",
     "value_words",
 ]
-
-KINDS = {
-    "numeric": "number",
-    "integer": "whole number",
-    "boolean": "yes or no",
-    "datetime": "date",
-    "timedelta": "duration",
-    "constant": "one value only",
-    "empty": "no value",
-    "ignored": "ignored",
-}
 
 
 def count(n: int, what: str, plural: str | None = None) -> str:
@@ -128,22 +116,3 @@ def value_words(value: Any, column: ColumnSchema) -> str:
     if column.kind == "integer":
         return number(float(round(value)))
     return number(value)
-
-
-def kind_words(column: ColumnSchema) -> str:
-    """Write what a column was taken for.
-
-    Examples
-    --------
-    >>> from macfm.table import ColumnSchema
-    >>> kind_words(ColumnSchema("sex", "categorical", "str", categories=("f", "m")))
-    'category (2)'
-    """
-    n = len(column.categories or ())
-    if column.kind == "categorical":
-        return f"category ({n})"
-    if column.kind == "ordinal":
-        return f"ordered category ({n})"
-    if column.kind == "datetime" and column.unit != "D":
-        return "date and time"
-    return KINDS[column.kind]

@@ -4,19 +4,35 @@
 ``TableEncoder`` turns it into numbers and writes imputed numbers back.
 """
 
+from macfm.table._arrow import fill_dictionary
+from macfm.table._categories import codes_of
+from macfm.table._column import (
+    FAMILIES,
+    KINDS,
+    ColumnData,
+    ColumnSchema,
+    Family,
+    Kind,
+    seldom_repeats,
+)
 from macfm.table._encoder import Encoded, TableEncoder
 from macfm.table._expression import column_text
 from macfm.table._flags import append_flags
 from macfm.table._hints import number_mark
 from macfm.table._io import Cells, Table, as_table
-from macfm.table._schema import ColumnSchema, TableSchema, check_columns, retype_empty
+from macfm.table._schema import TableSchema, check_columns, retype_empty
 from macfm.table._settle import Wishes, is_mask, read_wishes
 from macfm.table._tagged import from_tagged, to_tagged
 
 __all__ = [
+    "FAMILIES",
+    "KINDS",
     "Cells",
+    "ColumnData",
     "ColumnSchema",
     "Encoded",
+    "Family",
+    "Kind",
     "Table",
     "TableEncoder",
     "TableSchema",
@@ -24,11 +40,14 @@ __all__ = [
     "append_flags",
     "as_table",
     "check_columns",
+    "codes_of",
     "column_text",
+    "fill_dictionary",
     "from_tagged",
     "is_mask",
     "number_mark",
     "read_wishes",
     "retype_empty",
+    "seldom_repeats",
     "to_tagged",
 ]

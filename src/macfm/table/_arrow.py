@@ -1,27 +1,67 @@
-"""Arrow-backed pandas columns ⇄ canonical numpy; pyarrow is there if they are."""
+"""Arrow columns ⇄ canonical numpy; pyarrow is there if they are."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from macfm.table._column import TIME_FAMILIES, ColumnData, unsupported
+from macfm.table._column import ColumnData, unsupported
 
-__all__ = ["read_arrow", "write_arrow"]
+__all__ = ["ArrowSource", "fill_dictionary", "read_arrow", "write_arrow"]
+
+
+class ArrowSource:
+    """A pyarrow Table; types, metadata and columns without new cells stay."""
+
+    def __init__(self, native: Any) -> None:
+        import pyarrow as pa
+
+        if not isinstance(native, pa.Table):
+            raise TypeError(
+                f"expected a pyarrow Table, got pyarrow.{type(native).__name__}"
+            )
+        self.native = native
+        self.columns: list[Hashable] = list(native.column_names)
+        self.n_rows = native.num_rows
+
+    def dtype(self, j: int) -> str:
+        """Name the type of column ``j``."""
+        return str(self.native.schema.field(j).type)
+
+    def observed(self, j: int) -> np.ndarray:
+        """Tell which cells of column ``j`` hold a value."""
+        import pyarrow as pa
+
+        column = self.native.column(j)
+        if pa.types.is_dictionary(column.type):  # whose entries may be null as well
+            column = column.cast(column.type.value_type)
+        return ~column.is_null(nan_is_null=True).to_numpy()
+
+    def read(self, j: int, observed: np.ndarray) -> ColumnData:
+        """Read column ``j`` in canonical form."""
+        return read_arrow(
+            self.columns[j], self.native.column(j), self.dtype(j), observed
+        )
+
+    def write(
+        self, cells: Mapping[int, tuple[np.ndarray, np.ndarray, ColumnData]]
+    ) -> Any:
+        """Return a table in which only the given cells are new."""
+        filled = self.native
+        for j, (rows, values, data) in cells.items():
+            column = write_arrow(self.native.column(j), data, rows, values)
+            filled = filled.set_column(j, self.native.schema.field(j), column)
+        return filled
 
 
 def read_arrow(
-    name: Hashable,
-    array: pd.api.extensions.ExtensionArray,
-    dtype: str,
-    observed: np.ndarray,
+    name: Hashable, chunks: Any, dtype: str, observed: np.ndarray
 ) -> ColumnData:
-    """Read an Arrow-backed column; ``observed`` has shape (n_rows,)."""
+    """Read a chunked array; ``observed`` has shape (n_rows,)."""
     import pyarrow as pa
 
-    chunks = array.__arrow_array__()
     kind = chunks.type
     if pa.types.is_dictionary(kind):
         chunks = chunks.cast(kind.value_type)
@@ -57,31 +97,27 @@ def read_arrow(
 
 
 def write_arrow(
-    array: pd.api.extensions.ExtensionArray,
-    data: ColumnData,
-    rows: np.ndarray,
-    values: np.ndarray,
-) -> pd.api.extensions.ExtensionArray:
-    """Return a copy of the column with canonical ``values`` in ``rows``."""
+    chunks: Any, data: ColumnData, rows: np.ndarray, values: np.ndarray
+) -> Any:
+    """Return a copy of a chunked array with canonical ``values`` in ``rows``."""
     import pyarrow as pa
 
-    chunks = array.__arrow_array__()
     kind = chunks.type
     if pa.types.is_dictionary(kind):
-        whole = _write_dictionary(chunks, data, rows, values)
-        return pd.arrays.ArrowExtensionArray(pa.chunked_array([whole]))
+        entries = _native(values, kind.value_type, data).to_pylist()
+        return pa.chunked_array([fill_dictionary(chunks, rows, entries)])
     new = _native(values, kind, data)
-    index = np.arange(len(array))
-    index[rows] = len(array) + np.arange(len(rows))
+    index = np.arange(len(chunks))
+    index[rows] = len(chunks) + np.arange(len(rows))
     both = pa.chunked_array([*chunks.chunks, new], type=kind)
-    return pd.arrays.ArrowExtensionArray(both.take(pa.array(index)))
+    return both.take(pa.array(index))
 
 
 def _native(values: np.ndarray, kind: object, data: ColumnData) -> object:
     """Canonical values as an Arrow array of type ``kind``."""
     import pyarrow as pa
 
-    if data.family in TIME_FAMILIES:
+    if data.is_time:
         physical, _ = _physical(kind)
         ticks = pa.array(values.astype(np.int64), type=pa.int64())
         return ticks.cast(physical).cast(kind)
@@ -90,28 +126,35 @@ def _native(values: np.ndarray, kind: object, data: ColumnData) -> object:
     return pa.array(values.tolist(), type=kind)
 
 
-def _write_dictionary(
-    chunks: object, data: ColumnData, rows: np.ndarray, values: np.ndarray
-) -> object:
-    """Fill a dictionary column, with new entries at the end of its dictionary."""
+def fill_dictionary(chunks: Any, rows: np.ndarray, values: list) -> Any:
+    """Return a dictionary array with values in ``rows``, new entries at its end.
+
+    Parameters
+    ----------
+    chunks : pyarrow.ChunkedArray
+        A dictionary column.
+    rows : ndarray of int of shape (n,)
+        Where values go.
+    values : list of length n
+        Entries, or what is to become one.
+    """
     import pyarrow as pa
 
-    kind = chunks.type
     whole = chunks.unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):
         whole = whole.chunk(0)
     entries = whole.dictionary
-    new = _native(values, kind.value_type, data)
     known = {entry: code for code, entry in enumerate(entries.to_pylist())}
-    added = [entry for entry in dict.fromkeys(new.to_pylist()) if entry not in known]
+    added = [entry for entry in dict.fromkeys(values) if entry not in known]
     known |= {entry: len(entries) + i for i, entry in enumerate(added)}
     codes = whole.indices.cast(pa.int64()).fill_null(0).to_numpy().copy()
     holes = whole.indices.is_null().to_numpy(zero_copy_only=False).copy()
-    codes[rows] = [known[entry] for entry in new.to_pylist()]
+    codes[rows] = [known[value] for value in values]
     holes[rows] = False
     dictionary = pa.concat_arrays([entries, pa.array(added, type=entries.type)])
-    indices = pa.array(codes, type=pa.int64(), mask=holes).cast(kind.index_type)
-    return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=kind.ordered)
+    indices = pa.array(codes, type=pa.int64(), mask=holes).cast(whole.type.index_type)
+    ordered = whole.type.ordered
+    return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=ordered)
 
 
 def _is_string(kind: object) -> bool:

@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macfm._errors import ParameterError, Said
 from macfm._warn import warn_user
-from macfm.table._column import TIME_FAMILIES, ColumnData
+from macfm.table._column import ColumnData, ColumnSchema, at_fault
 from macfm.table._limits import is_pile
-from macfm.table._schema import ColumnSchema
 from macfm.table._ticks import NANOSECONDS, before, split
 
 __all__ = ["resolve_bounds"]
 
 FEW_VALUES = 20
 """Most distinct values of a column of codes or scores."""
-
-_BOUNDED = ("float", "integer", *TIME_FAMILIES)
 
 
 def resolve_bounds(
@@ -43,12 +41,10 @@ def resolve_bounds(
     if column.kind == "empty" or wished is None or (auto and column.categories):
         return column
     if column.categories is not None and (
-        column.kind != "constant" or data.family not in _BOUNDED
+        column.kind != "constant" or data.family in ("boolean", "string")
     ):
-        raise ValueError(
-            f"column {column.name!r} is {column.kind}; bounds are for numbers and "
-            "times only"
-        )
+        why = f"is {column.kind}; {{bounds}} are for numbers and times only"
+        raise at_fault(column.name, why, bounds=...)
     if auto:
         lo, hi = _kept(column, data, as_numbers=as_numbers)
     elif isinstance(wished, str) and wished == "observed":
@@ -58,10 +54,9 @@ def resolve_bounds(
         n_outside = int(_outside(data, lo, hi).sum())
         if n_outside:
             values = "value lies" if n_outside == 1 else "values lie"
-            warn_user(
-                f"column {column.name!r}: {n_outside} observed {values} outside "
-                f"bounds={tuple(wished)}; observed cells are kept as they are"
-            )
+            said = f"column {column.name!r}: {n_outside} observed {values} outside "
+            said += "{bounds}; observed cells are kept as they are"
+            warn_user(Said(said, bounds=tuple(wished)))
     if column.kind == "constant" or (lo is None and hi is None):
         return column
     return replace(column, bounds=(lo, hi))
@@ -111,21 +106,20 @@ def _read(column: ColumnSchema, data: ColumnData, wished: Any) -> tuple:
     """Check (lo, hi) and bring it into the form in which bounds are stored."""
     name = column.name
     if isinstance(wished, str) or not hasattr(wished, "__len__") or len(wished) != 2:
-        raise ValueError(
-            f"bounds of column {name!r} must be (lo, hi), 'auto', 'observed' or None, "
-            f"got {wished!r}"
+        raise _refused(
+            f"{name!r} must be (lo, hi), 'auto', 'observed' or None, got {wished!r}"
         )
     ends = []
     for end in wished:
         try:
             ends.append(None if end is None else _end(column, data, end))
         except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"bounds of column {name!r} ({data.dtype}): cannot use {end!r}; {error}"
+            raise _refused(
+                f"{name!r} ({data.dtype}): cannot use {end!r}; {error}"
             ) from None
     lo, hi = ends
     if lo is not None and hi is not None and lo > hi:
-        raise ValueError(f"bounds of column {name!r} must have lo <= hi, got {wished}")
+        raise _refused(f"{name!r} must have lo <= hi, got {wished}")
     if column.kind != "integer":
         return lo, hi
     lo = None if lo is None else math.ceil(lo)
@@ -134,11 +128,14 @@ def _read(column: ColumnSchema, data: ColumnData, wished: Any) -> tuple:
     lowest = least if lo is None else max(lo, least)
     highest = most if hi is None else min(hi, most)
     if lowest > highest:
-        raise ValueError(
-            f"bounds of column {name!r} leave no whole number of type {data.dtype}, "
-            f"got {wished}"
+        raise _refused(
+            f"{name!r} leave no whole number of type {data.dtype}, got {wished}"
         )
     return lo, hi
+
+
+def _refused(why: str) -> ParameterError:
+    return ParameterError(f"bounds of column {why}", parameter="bounds")
 
 
 def _end(column: ColumnSchema, data: ColumnData, end: Any) -> int | float | None:
@@ -175,7 +172,7 @@ def _outside(data: ColumnData, lo: Any, hi: Any) -> np.ndarray:
     """Flag observed values beyond the bounds, shape (n_observed,)."""
     seen = data.seen
     outside = np.zeros(len(seen), dtype=bool)
-    if data.family in TIME_FAMILIES:
+    if data.is_time:
         points = split(seen, data.unit)
         if lo is not None:
             outside |= before(*points, lo)

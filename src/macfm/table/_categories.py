@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from macfm.table._column import TIME_FAMILIES, ColumnData
-from macfm.table._schema import ColumnSchema
+from macfm._errors import ColumnError
+from macfm.table._column import ColumnData, ColumnSchema, at_fault
 from macfm.table._ticks import NANOSECONDS, join, split
 from macfm.table._transform import NumericTransform
 
@@ -82,7 +82,7 @@ def values_for(categories: Sequence, target: ColumnData) -> np.ndarray:
 
     Raises ValueError, naming the column, if it cannot hold one of them.
     """
-    if target.family in TIME_FAMILIES:
+    if target.is_time:
         pairs = [_points(category) for category in categories]
         seconds, nanos = (np.concatenate(part) for part in zip(*pairs, strict=True))
         values = join(seconds, nanos, target.unit, target.limits)
@@ -107,10 +107,11 @@ def values_for(categories: Sequence, target: ColumnData) -> np.ndarray:
     return values
 
 
-def _cannot_hold(target: ColumnData, category: Any) -> ValueError:
-    return ValueError(
-        f"column {target.name!r} of type {target.dtype} cannot hold {category!r}, "
-        "which was seen in fit; convert the column to the type it had in fit"
+def _cannot_hold(target: ColumnData, category: Any) -> ColumnError:
+    return at_fault(
+        target.name,
+        f"of type {target.dtype} cannot hold {category!r}, which was seen in fit; "
+        "convert the column to the type it had in fit",
     )
 
 
@@ -176,12 +177,30 @@ class OrdinalCodec:
 
 
 @dataclass(frozen=True)
-class BinaryCodec:
-    """Two categories in one coordinate of mean 0 and variance 1."""
+class _ScaledCodec:
+    """What two or few categories share: their frequencies and one scale."""
 
     column: ColumnSchema
     frequencies: np.ndarray
     scale: float
+
+    def codes(self, x: np.ndarray) -> np.ndarray:
+        """Turn x of shape (m, width) into m codes."""
+        return _most_likely(self.probabilities(x), self.frequencies)
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Everything fitted, as arrays."""
+        return {"frequencies": self.frequencies, "scale": np.array(self.scale)}
+
+    @classmethod
+    def from_arrays(cls, column: ColumnSchema, arrays: dict[str, np.ndarray]) -> Self:
+        """Undo ``to_arrays``."""
+        return cls(column, arrays["frequencies"], float(arrays["scale"]))
+
+
+@dataclass(frozen=True)
+class BinaryCodec(_ScaledCodec):
+    """Two categories in one coordinate of mean 0 and variance 1."""
 
     @classmethod
     def fit(cls, column: ColumnSchema, data: ColumnData) -> BinaryCodec:
@@ -201,29 +220,10 @@ class BinaryCodec:
         second = np.clip(x[:, 0] * self.scale + self.frequencies[1], 0.0, 1.0)
         return np.stack([1 - second, second], axis=1)
 
-    def codes(self, x: np.ndarray) -> np.ndarray:
-        """Turn x of shape (m, 1) into m codes."""
-        return _most_likely(self.probabilities(x), self.frequencies)
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """Everything fitted, as arrays."""
-        return {"frequencies": self.frequencies, "scale": np.array(self.scale)}
-
-    @classmethod
-    def from_arrays(
-        cls, column: ColumnSchema, arrays: dict[str, np.ndarray]
-    ) -> BinaryCodec:
-        """Undo ``to_arrays``."""
-        return cls(column, arrays["frequencies"], float(arrays["scale"]))
-
 
 @dataclass(frozen=True)
-class OneHotCodec:
+class OneHotCodec(_ScaledCodec):
     """One coordinate per category, centred; their variances sum to 1."""
-
-    column: ColumnSchema
-    frequencies: np.ndarray
-    scale: float
 
     @classmethod
     def fit(cls, column: ColumnSchema, data: ColumnData) -> OneHotCodec:
@@ -244,21 +244,6 @@ class OneHotCodec:
         total = weights.sum(axis=1, keepdims=True)
         safe = np.where(total > 0, total, 1.0)
         return np.where(total > 0, weights / safe, self.frequencies)
-
-    def codes(self, x: np.ndarray) -> np.ndarray:
-        """Turn x of shape (m, n_categories) into m codes."""
-        return _most_likely(self.probabilities(x), self.frequencies)
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """Everything fitted, as arrays."""
-        return {"frequencies": self.frequencies, "scale": np.array(self.scale)}
-
-    @classmethod
-    def from_arrays(
-        cls, column: ColumnSchema, arrays: dict[str, np.ndarray]
-    ) -> OneHotCodec:
-        """Undo ``to_arrays``."""
-        return cls(column, arrays["frequencies"], float(arrays["scale"]))
 
 
 @dataclass(frozen=True)

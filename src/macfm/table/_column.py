@@ -1,33 +1,202 @@
-"""One column in plain numpy, whatever table it came from."""
+"""What a column is: its family, its kind, its cells, and the words for them.
+
+The only list of families and kinds. Whoever asks what a column is, or wants its cells
+as numbers, as text or as codes, asks here.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from macfm._errors import ColumnError, Said
+from macfm.table._tagged import from_tagged, to_tagged
+
 __all__ = [
-    "TIME_FAMILIES",
+    "FAMILIES",
+    "KINDS",
     "ColumnData",
-    "box_objects",
-    "object_limits",
-    "parse_objects",
+    "ColumnSchema",
+    "ColumnTypeError",
+    "Family",
+    "Kind",
+    "at_fault",
+    "seldom_repeats",
     "unsupported",
-    "zone_name",
 ]
 
-TIME_FAMILIES = ("datetime", "timedelta")
 
-_INT64 = np.iinfo(np.int64)
+class Family(NamedTuple):
+    """The type of a column's values.
 
-# Python's own datetime and date end long before int64 does.
-_OBJECT_LIMITS = {
-    "date": (dt.date.min, dt.date.max, "D"),
-    "datetime": (dt.datetime.min, dt.datetime.max, "us"),
+    Attributes
+    ----------
+    word : str
+        What a column of a file is called; of dates without a time ``"date"``.
+    kind : str
+        What such a column is taken for where nothing says otherwise.
+    types : tuple of type
+        What its categories are as plain values.
+    """
+
+    word: str
+    kind: str
+    types: tuple[type, ...] = ()
+
+
+FAMILIES = {
+    "float": Family("float", "numeric", (float, int)),
+    "integer": Family("integer", "integer", (int, float)),
+    "boolean": Family("boolean", "boolean", (bool,)),
+    "string": Family("text", "categorical", (str,)),
+    "datetime": Family("datetime", "datetime", (np.datetime64,)),
+    "timedelta": Family("duration", "timedelta", (np.timedelta64,)),
+    "unknown": Family("empty", "empty"),
 }
+
+
+class Kind(NamedTuple):
+    """What a column is taken for.
+
+    Attributes
+    ----------
+    words : str
+        The kind in words for users.
+    role : {"number", "time", "category"} or None
+        What can be done with its values; None if they are not modelled.
+    families : tuple of str
+        Families of which columns of numbers and times may be.
+    """
+
+    words: str
+    role: str | None = None
+    families: tuple[str, ...] = ()
+
+
+KINDS = {
+    "numeric": Kind("number", "number", ("float",)),
+    "integer": Kind("whole number", "number", ("integer", "float")),
+    "datetime": Kind("date", "time", ("datetime",)),
+    "timedelta": Kind("duration", "time", ("timedelta",)),
+    "boolean": Kind("yes or no", "category"),
+    "categorical": Kind("category", "category"),
+    "ordinal": Kind("ordered category", "category"),
+    "constant": Kind("one value only"),
+    "empty": Kind("no value"),
+    "ignored": Kind("ignored"),
+}
+
+_DAY = np.timedelta64(1, "D")
+
+
+class ColumnTypeError(ColumnError, TypeError):
+    """A column of a type that has no place where it stands."""
+
+
+@dataclass(frozen=True)
+class ColumnSchema:
+    """One column as it was seen in fit.
+
+    Attributes
+    ----------
+    name : hashable
+        Name of the column.
+    kind : str
+        One of ``KINDS``. Floats that are all whole numbers are ``"integer"``, two
+        distinct numbers ``"categorical"``. Not modelled are ``"constant"`` (one
+        distinct value, which also fills its holes), ``"empty"`` and ``"ignored"``.
+    dtype : str
+        Native type in words.
+    transform : {"standard", "quantile"} or None
+        How the numbers are scaled; "auto" is already resolved.
+    bounds : tuple or None
+        Smallest and largest imputed value, None for an open side. Datetimes and
+        timedeltas count nanoseconds (since the epoch, in UTC) as Python ints.
+    categories : tuple or None
+        Categories seen in fit, or all levels of an ordinal column in their order, or
+        the one value of a constant column. Plain Python values; points in time are
+        ``np.datetime64`` (in UTC) and ``np.timedelta64``.
+    encoding : {"scalar", "binary", "onehot", "bits"} or None
+        How a value becomes coordinates.
+    width : int
+        Number of coordinates, 0 when not modelled.
+    impute : bool
+        Whether missing cells are filled.
+    family : str
+        Type of the values themselves, one of ``FAMILIES``.
+    unit : str or None
+        Coarsest unit of time which all observed values respect.
+    tz : str or None
+        Time zone in which they respect it.
+    limits : tuple of int, or None
+        Range of an integer dtype.
+
+    Examples
+    --------
+    >>> sex = ColumnSchema("sex", "categorical", "str", categories=("f", "m"))
+    >>> sex.words, sex.role, sex.is_numeric
+    ('category (2)', 'category', False)
+    """
+
+    name: Hashable
+    kind: str
+    dtype: str
+    transform: str | None = None
+    bounds: tuple | None = None
+    categories: tuple | None = None
+    encoding: str | None = None
+    width: int = 0
+    impute: bool = False
+    family: str = "unknown"
+    unit: str | None = None
+    tz: str | None = None
+    limits: tuple[int, int] | None = None
+
+    @property
+    def role(self) -> str | None:
+        """``"number"``, ``"time"`` or ``"category"``; None if it is not modelled."""
+        return KINDS[self.kind].role
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether its values are numbers or times."""
+        return self.role in ("number", "time")
+
+    @property
+    def words(self) -> str:
+        """What the column was taken for, in words for users."""
+        if self.kind in ("categorical", "ordinal"):
+            return f"{KINDS[self.kind].words} ({len(self.categories or ())})"
+        timed = self.kind == "datetime" and self.unit != "D"
+        return "date and time" if timed else KINDS[self.kind].words
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a dict of JSON types."""
+        plain = {field: getattr(self, field) for field in self.__dataclass_fields__}
+        plain["name"] = to_tagged(self.name)
+        for field in ("bounds", "categories", "limits"):
+            if plain[field] is not None:
+                plain[field] = [to_tagged(value) for value in plain[field]]
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> ColumnSchema:
+        """Undo ``to_json``; what the fields hold is checked by ``check_column``."""
+        if not isinstance(plain, Mapping) or set(plain) != set(
+            cls.__dataclass_fields__
+        ):
+            raise ValueError("a stored column has other fields than it should have")
+        fields = dict(plain)
+        fields["name"] = from_tagged(fields["name"])
+        for field in ("bounds", "categories", "limits"):
+            if fields[field] is not None:
+                fields[field] = tuple(from_tagged(value) for value in fields[field])
+        return cls(**fields)
 
 
 @dataclass(frozen=True)
@@ -42,8 +211,7 @@ class ColumnData:
         The native type in words; object columns tell what they hold, as in
         ``"object[date]"``.
     family : str
-        ``"float"``, ``"integer"``, ``"boolean"``, ``"string"``, ``"datetime"``,
-        ``"timedelta"``, or ``"unknown"`` for an untyped column without any value.
+        One of ``FAMILIES``; ``"unknown"`` for an untyped column without any value.
     values : ndarray of shape (n_rows,)
         float64; int64, uint64 or Python ints; bool; str objects; or int64 ticks of
         ``unit``. What stands in unobserved cells has no meaning.
@@ -54,7 +222,7 @@ class ColumnData:
     float_type : dtype or None
         The floating type of the native column (float families only).
     unit : str or None
-        ``"D"``, ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` (time families only).
+        ``"D"``, ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` (times only).
     tz : tzinfo, str or None
         Time zone; ticks always count from the epoch in UTC.
     listed : ndarray or None
@@ -80,214 +248,102 @@ class ColumnData:
         """Values of the observed cells, shape (n_observed,)."""
         return self.values[self.observed]
 
+    @property
+    def is_time(self) -> bool:
+        """Whether the values are ticks: points in time or durations."""
+        return self.family in ("datetime", "timedelta")
+
+    @property
+    def role(self) -> str | None:
+        """What its type makes of it: ``"number"``, ``"time"`` or ``"category"``."""
+        role = KINDS[FAMILIES[self.family].kind].role
+        return role if self.listed is None else "category"
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The cells as float64, times in days, NaN where missing; shape (n_rows,)."""
+        numbers = np.full(len(self.values), np.nan)
+        numbers[self.observed] = self.seen.astype(float)
+        return numbers * (np.timedelta64(1, self.unit) / _DAY if self.unit else 1.0)
+
+    @property
+    def stamps(self) -> np.ndarray:
+        """Times as datetime64 (in UTC) or timedelta64, NaT where missing."""
+        ticks = np.where(self.observed, self.values, np.iinfo(np.int64).min)
+        letter = "M" if self.family == "datetime" else "m"
+        return ticks.astype(np.int64).view(f"{letter}8[{self.unit}]")
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The cells as text, None where missing; shape (n_rows,)."""
+        labels = np.full(len(self.values), None, dtype=object)
+        labels[self.observed] = [self.label(value) for value in self.seen]
+        return labels
+
+    def label(self, value: Any) -> str:
+        """Write a canonical value; a code that holes made a fraction is whole again."""
+        if self.family == "datetime":
+            return str(np.datetime64(int(value), self.unit))
+        if self.family == "timedelta":
+            return str(pd.Timedelta(np.timedelta64(int(value), self.unit)))
+        whole = self.family == "float" and float(value).is_integer()
+        return str(int(value) if whole else value)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Equal values as equal integers from 0 in order of appearance, -1 if missing.
+
+        Shape (n_rows,).
+        """
+        codes = np.full(len(self.values), -1, dtype=np.int64)
+        codes[self.observed] = pd.factorize(self.seen)[0]
+        return codes
+
+    @property
+    def names_rows(self) -> bool:
+        """Whether it looks like an identifier or free text.
+
+        So does text that seldom repeats, and whole numbers that just count the rows.
+        """
+        n_distinct, n_observed = len(pd.unique(self.seen)), int(self.observed.sum())
+        if not seldom_repeats(n_distinct, n_observed):
+            return False
+        if self.family != "integer":
+            return self.family == "string"
+        seen = self.seen.astype(float)
+        in_order = bool((np.diff(seen) > 0).all() or (np.diff(seen) < 0).all())
+        counts = in_order or bool(np.ptp(seen) == n_observed - 1)
+        return n_distinct == n_observed and counts
+
     def check_finite(self) -> None:
         """Refuse infinities in observed cells."""
-        if self.family == "float":
-            n_inf = int(np.isinf(self.seen).sum())
-            if n_inf:
-                cells = "cell" if n_inf == 1 else "cells"
-                raise ValueError(
-                    f"column {self.name!r} holds inf in {n_inf} {cells}; replace with "
-                    "NaN (missing) or a finite number, or leave the column out with "
-                    f"ignore=[{self.name!r}]"
-                )
+        n_inf = int(np.isinf(self.seen).sum()) if self.family == "float" else 0
+        if n_inf:
+            raise at_fault(
+                self.name,
+                f"holds inf in {n_inf} {'cell' if n_inf == 1 else 'cells'}; replace "
+                "with NaN (missing) or a finite number, or leave the column out with "
+                "{ignore}",
+                ignore=[self.name],
+            )
 
 
-def unsupported(name: Hashable, what: str) -> TypeError:
+def seldom_repeats(n_distinct: int, n_observed: int) -> bool:
+    """Whether so many values differ that they name rows rather than group them."""
+    return n_observed > 50 and n_distinct > n_observed / 2
+
+
+def at_fault(
+    name: Hashable, why: str, error: type[ColumnError] = ColumnError, **parameters: Any
+) -> ColumnError:
+    """Build an error; ``why`` follows the column's name and is as in ``Said``."""
+    return error(Said(f"column {name!r} {why}", **parameters), column=name)
+
+
+def unsupported(name: Hashable, what: str) -> ColumnError:
     """Build the error for a column of a type that has no encoding."""
-    return TypeError(
-        f"column {name!r} holds {what}, which is not supported; convert it to "
-        "numbers, strings, booleans or dates, or leave it out with "
-        f"ignore=[{name!r}]"
+    why = (
+        f"holds {what}, which is not supported; convert it to numbers, strings, "
+        "booleans or dates, or leave it out with {ignore}"
     )
-
-
-def zone_name(tz: dt.tzinfo | str | None) -> str | None:
-    """Return a string from which pandas can build the same time zone again."""
-    if tz is None or isinstance(tz, str):
-        return tz
-    name = getattr(tz, "key", None) or getattr(tz, "zone", None)
-    if name:
-        return str(name)
-    fixed = tz.utcoffset(None)
-    if fixed is None:
-        return str(tz)
-    seconds = int(fixed.total_seconds())
-    sign, minutes = ("-", -seconds // 60) if seconds < 0 else ("+", seconds // 60)
-    return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}" if seconds else "UTC"
-
-
-def parse_objects(
-    name: Hashable, cells: np.ndarray, observed: np.ndarray
-) -> ColumnData:
-    """Read an object column whose observed cells share one Python type.
-
-    Parameters
-    ----------
-    name : hashable
-        Name of the column, for messages.
-    cells : ndarray of object of shape (n_rows,)
-        The cells as they are.
-    observed : ndarray of bool of shape (n_rows,)
-        True where the cell holds a value.
-    """
-    seen = cells[observed].tolist()
-    family, tag = _common_type(name, seen)
-    values = np.zeros(len(cells), dtype=object)
-    data = {"name": name, "dtype": f"object[{tag}]", "observed": observed}
-    if family == "unknown":
-        return ColumnData(family=family, values=values, **{**data, "dtype": "object"})
-    if family == "string":
-        values[observed] = seen
-        return ColumnData(family=family, values=values, **data)
-    if family in TIME_FAMILIES:
-        return _parse_times(family, tag, seen, data)
-    try:
-        if family == "boolean":
-            plain = np.array(seen, dtype=bool)
-        elif family == "integer":
-            plain = _integers(seen)
-        else:
-            plain = np.array([float(value) for value in seen])
-    except OverflowError:
-        raise unsupported(name, "integers too large for a float") from None
-    values = np.zeros(len(cells), dtype=plain.dtype)
-    values[observed] = plain
-    float_type = np.dtype(float) if family == "float" else None
-    return ColumnData(family=family, values=values, float_type=float_type, **data)
-
-
-def _integers(seen: list[int]) -> np.ndarray:
-    """Python ints as int64, or as objects where one of them is too large."""
-    if seen and (min(seen) < _INT64.min or max(seen) > _INT64.max):
-        if max(abs(int(value)) for value in seen) > np.finfo(float).max:
-            raise OverflowError
-        plain = np.empty(len(seen), dtype=object)
-        plain[:] = [int(value) for value in seen]
-        return plain
-    return np.array(seen, dtype=np.int64)
-
-
-def _family_of(kind: type) -> tuple[str, str] | None:
-    """Family and tag of one Python type, None when there is no encoding for it."""
-    # np.timedelta64 is a subclass of np.signedinteger, bool of int, datetime of date.
-    known: tuple[tuple[tuple[type, ...], str, str], ...] = (
-        ((bool, np.bool_), "boolean", "bool"),
-        ((pd.Timedelta,), "timedelta", "Timedelta"),
-        ((dt.timedelta,), "timedelta", "timedelta"),
-        ((np.timedelta64,), "timedelta", "timedelta64"),
-        ((int, np.integer), "integer", "int"),
-        ((float, np.floating), "float", "float"),
-        ((str,), "string", "str"),
-        ((pd.Timestamp,), "datetime", "Timestamp"),
-        ((dt.datetime,), "datetime", "datetime"),
-        ((np.datetime64,), "datetime", "datetime64"),
-        ((dt.date,), "date", "date"),
-    )
-    for types, family, tag in known:
-        if issubclass(kind, types):
-            return family, tag
-    return None
-
-
-def _common_type(name: Hashable, seen: list) -> tuple[str, str]:
-    """Return the family and tag shared by all values, or raise naming two of them."""
-    kinds = {type(value): _family_of(type(value)) for value in seen}
-    for kind, family in kinds.items():
-        if family is None:
-            raise unsupported(name, f"values of type {kind.__name__}")
-    families = {pair[0] for pair in kinds.values() if pair}
-    tags = {pair[1] for pair in kinds.values() if pair}
-    if not families:
-        return "unknown", ""
-    if families == {"integer", "float"}:
-        return "float", "float"
-    if len(families) > 1:
-        first = seen[0]
-        other = next(v for v in seen if kinds[type(v)][0] != kinds[type(first)][0])
-        raise _mixed(name, first, other)
-    family = families.pop()
-    if family == "datetime" and tags <= {"datetime", "Timestamp"}:
-        aware = [value.tzinfo is not None for value in seen]
-        if any(aware) and not all(aware):
-            raise _mixed(name, seen[0], seen[aware.index(not aware[0])])
-    # The plainest of several tags can be written beside all of them.
-    for tag in ("date", "datetime", "timedelta"):
-        if tag in tags:
-            return ("datetime" if tag == "date" else family), tag
-    return family, sorted(tags)[0]
-
-
-def _mixed(name: Hashable, first: object, other: object) -> TypeError:
-    return TypeError(
-        f"column {name!r} mixes types: {first!r} ({type(first).__name__}) and "
-        f"{other!r} ({type(other).__name__}); convert it to one type, or leave it out "
-        f"with ignore=[{name!r}]"
-    )
-
-
-def _parse_times(family: str, tag: str, seen: list, data: dict) -> ColumnData:
-    """Read Python or numpy dates, times and durations as integer ticks."""
-    tz = None
-    if tag == "date":
-        stamps = np.array(seen, dtype="M8[D]")
-    elif family == "datetime":
-        zones = {getattr(value, "tzinfo", None) for value in seen}
-        names = {zone_name(zone) for zone in zones}
-        tz = zones.pop() if len(names) == 1 else "UTC"
-        stamps = np.array([pd.Timestamp(value).to_datetime64() for value in seen])
-    else:
-        stamps = np.array([pd.Timedelta(value).to_timedelta64() for value in seen])
-    unit = np.datetime_data(stamps.dtype)[0]
-    if tag == "datetime" and unit in ("s", "ms"):
-        unit = "us"
-        stamps = stamps.astype("M8[us]")
-    values = np.zeros(len(data["observed"]), dtype=np.int64)
-    values[data["observed"]] = stamps.astype(np.int64)
-    return ColumnData(
-        family=family,
-        values=values,
-        unit=unit,
-        tz=tz,
-        limits=object_limits(tag, unit),
-        **data,
-    )
-
-
-def object_limits(tag: str, unit: str) -> tuple[int, int]:
-    """Return the first and last tick that Python objects of this kind can hold."""
-    if tag not in _OBJECT_LIMITS:
-        return -_INT64.max, _INT64.max
-    first, last, own = _OBJECT_LIMITS[tag]
-    lo, hi = (np.datetime64(end, own) for end in (first, last))
-    if unit == "ns":
-        return -_INT64.max, _INT64.max
-    # A day is left on either side for the time zone.
-    day = np.timedelta64(0 if tag == "date" else 1, "D")
-    lo, hi = (lo + day).astype(f"M8[{unit}]"), (hi - day).astype(f"M8[{unit}]")
-    return int(lo.astype(np.int64)), int(hi.astype(np.int64))
-
-
-def box_objects(data: ColumnData, values: Iterable) -> list:
-    """Turn canonical values into the Python objects of an object column."""
-    tag = data.dtype.removeprefix("object[").removesuffix("]")
-    if data.family not in TIME_FAMILIES:
-        return np.asarray(values).tolist()
-    ticks = [int(value) for value in values]
-    if data.family == "timedelta":
-        durations = [np.timedelta64(tick, data.unit) for tick in ticks]
-        if tag == "timedelta64":
-            return durations
-        boxed = [pd.Timedelta(value) for value in durations]
-        return [b.to_pytimedelta() for b in boxed] if tag == "timedelta" else boxed
-    stamps = [np.datetime64(tick, data.unit) for tick in ticks]
-    if tag == "datetime64":
-        return stamps
-    if tag == "date":
-        return [stamp.item() for stamp in stamps]
-    boxed = [pd.Timestamp(stamp) for stamp in stamps]
-    if data.tz is not None:
-        boxed = [b.tz_localize("UTC").tz_convert(data.tz) for b in boxed]
-    if tag == "datetime":
-        return [b.to_pydatetime(warn=False) for b in boxed]
-    return boxed
+    return at_fault(name, why, ColumnTypeError, ignore=[name])

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from macfm._errors import Said
 from macfm._warn import warn_user
-from macfm.table._column import ColumnData
+from macfm.table._column import ColumnData, ColumnSchema
 from macfm.table._evaluate import Read, Vector, number
 from macfm.table._expression import ExpressionError, Node, parse
+from macfm.table._infer import check_names
 from macfm.table._io import Table
-from macfm.table._leave import check_names, names_in, refused
+from macfm.table._leave import names_in, refused
 from macfm.table._numbers import to_floats, to_integers
-from macfm.table._schema import ColumnSchema, TableSchema
+from macfm.table._schema import TableSchema
 from macfm.table._solve import solve, why_unsolvable
 from macfm.table._view import View
 
@@ -95,7 +97,7 @@ class Formula:
 
 def read_formulas(schema: TableSchema, derive: Mapping[Hashable, str]) -> list[Formula]:
     """Read formulas by column, in an order in which each follows those it builds on."""
-    check_names("derive", derive, schema)
+    check_names("derive", derive, schema.names)
     position = {name: j for j, name in enumerate(schema.names)}
     formulas = {}
     for name, text in derive.items():
@@ -136,7 +138,7 @@ def read_formulas(schema: TableSchema, derive: Mapping[Hashable, str]) -> list[F
 def _check_numbers(column: ColumnSchema, derived: Hashable, is_derived: bool) -> None:
     """Refuse columns that are no numbers, or that nobody may look at."""
     if column.kind == "ignored":
-        why = f"{column.name!r} is ignored; take it out of ignore"
+        why = Said(f"{column.name!r} is ignored; take it out of {{ignore}}", ignore=...)
     elif column.kind == "empty" and not is_derived:
         why = f"{column.name!r} holds no value to compute from"
     elif column.family not in _NUMBERS:
@@ -160,11 +162,12 @@ def check_formulas(formulas: list[Formula], table: Table, schema: TableSchema) -
         value = formula.value(view.vector, table.n_rows)
         for j, why in formula.unsolvable.items():
             if not table.observed[:, j].all() and schema.columns[j].impute:
-                warn_user(
-                    f"derive of column {formula.column!r}: it cannot be solved for "
+                said = (
+                    f"{{derive}} of column {formula.column!r}: it cannot be solved for "
                     f"{schema.names[j]!r}, since {why}; where only that is missing the "
                     "model's value is taken and the formula need not hold"
                 )
+                warn_user(Said(said, derive=...))
         _warn_gaps(formula, value, table)
 
 
@@ -179,12 +182,13 @@ def _warn_gaps(formula: Formula, value: np.ndarray, table: Table) -> None:
     wrong = gap > TOLERANCE * size + _step(data.seen.astype(float)) / 2
     if wrong.mean() > MATERIAL:
         largest = float((gap[wrong] / size[wrong]).max())
-        warn_user(
-            f"derive of column {formula.column!r}: {int(wrong.sum()):,} of "
+        said = (
+            f"{{derive}} of column {formula.column!r}: {int(wrong.sum()):,} of "
             f"{len(wrong):,} rows in which all its columns were observed disagree with "
             f"the formula, by up to {100 * largest:.3g} %; observed cells are kept as "
             "they are"
         )
+        warn_user(Said(said, derive=...))
 
 
 def _step(seen: np.ndarray) -> float:

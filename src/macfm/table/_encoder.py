@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from macfm._errors import ColumnError
 from macfm.table._categories import (
     BinaryCodec,
     BitsCodec,
@@ -16,10 +17,11 @@ from macfm.table._categories import (
     unseen_values,
     values_for,
 )
-from macfm.table._column import TIME_FAMILIES, ColumnData, object_limits
+from macfm.table._column import ColumnData, ColumnSchema, ColumnTypeError, at_fault
 from macfm.table._io import Cells, Table
 from macfm.table._numbers import NumberCodec
-from macfm.table._schema import ColumnSchema, TableSchema, check_columns
+from macfm.table._objects import object_limits
+from macfm.table._schema import TableSchema, check_columns
 from macfm.table._stored import check_arrays
 from macfm.table._summary import summarise
 
@@ -172,7 +174,7 @@ class TableEncoder:
                 if isinstance(codec, (NumberCodec, OrdinalCodec)):
                     break
                 return codec.probabilities(_finite(x[:, place], name))
-        raise ValueError(f"column {name!r} is not a modelled column of categories")
+        raise at_fault(name, "is not a modelled column of categories")
 
     def unseen(self, table: Table) -> dict[Hashable, list]:
         """Collect, by column, observed categories which fit did not know."""
@@ -264,7 +266,9 @@ def _decode(
 
 def _finite(x: np.ndarray, name: Hashable) -> np.ndarray:
     if not np.isfinite(x).all():
-        raise ValueError(f"x holds NaN or inf where column {name!r} must be decoded")
+        raise ColumnError(
+            f"x holds NaN or inf where column {name!r} must be decoded", column=name
+        )
     return x
 
 
@@ -277,10 +281,9 @@ def _checked(column: ColumnSchema, data: ColumnData) -> ColumnData:
         for family, tz in ((column.family, column.tz), (data.family, data.tz))
     )
     if fitted != came:
-        raise TypeError(
-            f"column {column.name!r} was fitted as {column.dtype} and now comes as "
-            f"{data.dtype}; convert it to the type it had in fit"
-        )
+        why = f"was fitted as {column.dtype} and now comes as {data.dtype}"
+        why += "; convert it to the type it had in fit"
+        raise at_fault(column.name, why, ColumnTypeError)
     return data
 
 
@@ -289,15 +292,13 @@ def _adopt(column: ColumnSchema, data: ColumnData) -> ColumnData:
     if data.family != "unknown":
         return data
     if data.dtype != "object":
-        raise TypeError(
-            f"column {column.name!r} was fitted as {column.dtype} and now comes as "
-            f"{data.dtype}, which can hold no value; convert it to the type it had in "
-            "fit"
-        )
+        why = f"was fitted as {column.dtype} and now comes as {data.dtype}, which can "
+        why += "hold no value; convert it to the type it had in fit"
+        raise at_fault(column.name, why, ColumnTypeError)
     adopted = replace(data, family=column.family, tz=column.tz)
     if column.family == "float":
         return replace(adopted, float_type=np.dtype(float))
-    if column.family not in TIME_FAMILIES:
+    if not adopted.is_time:
         return adopted
     tag = column.dtype.removeprefix("object[").removesuffix("]")
     unit = "D" if tag == "date" else "ns" if column.unit == "ns" else "us"

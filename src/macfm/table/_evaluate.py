@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macfm._errors import Said
 from macfm.table._column import ColumnData
 from macfm.table._expression import (
     Binary,
@@ -106,18 +107,10 @@ Read = Callable[[Hashable], Vector]
 def vector_of(data: ColumnData, levels: tuple | None = None) -> Vector:
     """Return the cells of a column; ``levels`` is the order of an ordinal one."""
     kind, values = _KINDS[data.family], data.values
-    if kind in ("time", "span"):
-        values = values.astype(np.int64).view(
-            f"{'M' if kind == 'time' else 'm'}8[{data.unit}]"
-        )
+    if data.is_time:
+        values = data.stamps
     elif kind == "number" and values.dtype == object:
-        values = np.array(
-            [
-                float(v) if ok else 0.0
-                for v, ok in zip(values, data.observed, strict=True)
-            ],
-            dtype=float,
-        )
+        values = data.numbers
     ordered = levels if kind == "text" else None
     return Vector(kind, values, data.observed, levels=ordered, tz=data.tz)
 
@@ -313,9 +306,8 @@ def _ranks(node: Node, left: Vector, right: Vector) -> tuple[Vector, Vector]:
     """Replace texts by their place in the order of an ordinal column."""
     levels = left.levels or right.levels
     if levels is None or (left.levels or levels) != (right.levels or levels):
-        raise node.refuse(
-            "texts have no order; name the column in ordinal, or use == or in"
-        )
+        said = "texts have no order; name the column in {ordinal}, or use == or in"
+        raise node.refuse(Said(said, ordinal=...))
     place = {level: rank for rank, level in enumerate(levels)}
 
     def ranked(one: Vector) -> Vector:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from macfm._errors import Said
+
 __all__ = [
     "FUNCTIONS",
     "Binary",
@@ -104,7 +106,9 @@ class Node:
     def refuse(self, why: str) -> ExpressionError:
         """Build the error that points here."""
         shown = self.shown if len(self.shown) <= 60 else f"{self.shown[:57]}..."
-        return ExpressionError(f"at character {self.place}, {shown!r}: {why}")
+        said = why if isinstance(why, Said) else Said(why)
+        at = f"at character {self.place}, {shown!r}: {said.template}"
+        return ExpressionError(Said(at, **said.parameters))
 
 
 @dataclass(frozen=True)

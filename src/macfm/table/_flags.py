@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macfm._errors import ColumnError
+
 __all__ = ["append_flags"]
 
 
@@ -16,16 +18,18 @@ def append_flags(native: Any, flags: Mapping[str, np.ndarray]) -> Any:
 
     Parameters
     ----------
-    native : pandas DataFrame, polars DataFrame, or ndarray
+    native : pandas or polars DataFrame, pyarrow Table, or ndarray
         The table; it is not changed.
     flags : dict of name to ndarray of bool, shape (n_rows,)
         Frames get boolean columns of these names, arrays get 0.0 and 1.0.
     """
-    twice = [name for name in flags if name in getattr(native, "columns", ())]
+    names = getattr(native, "column_names", None) or getattr(native, "columns", ())
+    twice = [name for name in flags if name in names]
     if twice:
-        raise ValueError(
+        raise ColumnError(
             f"cannot add the columns {twice}: the table has columns of these names; "
-            "rename them"
+            "rename them",
+            column=twice[0],
         )
     if isinstance(native, np.ndarray):
         added = [flag.astype(native.dtype)[:, None] for flag in flags.values()]
@@ -33,6 +37,10 @@ def append_flags(native: Any, flags: Mapping[str, np.ndarray]) -> Any:
     if isinstance(native, pd.DataFrame):
         added = pd.DataFrame(dict(flags), index=native.index)
         return pd.concat([native, added], axis=1)
+    if hasattr(native, "column_names"):  # a pyarrow Table
+        for name, flag in flags.items():
+            native = native.append_column(name, [flag])
+        return native
     import polars as pl
 
     return native.with_columns(pl.Series(name, flag) for name, flag in flags.items())

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
+from macfm._errors import Said
 from macfm._warn import warn_user
 
 __all__ = ["looks_like_codes", "number_mark", "warn_codes", "warn_marks"]
@@ -98,10 +99,9 @@ def warn_codes(names: Sequence[Hashable]) -> None:
     """Name the columns that may hold codes, if there are any."""
     if names:
         columns, hold = ("column", "holds") if len(names) == 1 else ("columns", "hold")
-        warn_user(
-            f"{columns} {', '.join(map(repr, names))} {hold} few whole numbers and may "
-            f"be codes; if so, pass categorical={list(names)!r}"
-        )
+        said = f"{columns} {', '.join(map(repr, names))} {hold} few whole numbers and "
+        said += "may be codes; if so, pass {categorical}"
+        warn_user(Said(said, categorical=list(names)))
 
 
 def number_mark(seen: np.ndarray) -> float | None:

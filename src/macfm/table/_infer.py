@@ -10,36 +10,34 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macfm._errors import ColumnError, ParameterError, Said
 from macfm._warn import warn_user
 from macfm.table._bounds import resolve_bounds
 from macfm.table._categories import category_key, category_values, value_keys
-from macfm.table._column import TIME_FAMILIES, ColumnData, zone_name
+from macfm.table._column import (
+    FAMILIES,
+    KINDS,
+    ColumnData,
+    ColumnSchema,
+    ColumnTypeError,
+    at_fault,
+    seldom_repeats,
+)
 from macfm.table._hints import looks_like_codes, number_mark, warn_codes, warn_marks
 from macfm.table._io import Table
 from macfm.table._numbers import choose_origin, differences
-from macfm.table._schema import ColumnSchema
-from macfm.table._ticks import granule, split
+from macfm.table._ticks import granule, split, zone_name
 from macfm.table._transform import heavy_tailed
 
-__all__ = ["infer_columns"]
+__all__ = ["check_names", "infer_columns"]
 
 TRANSFORMS = ("standard", "quantile", "auto")
-NUMBER_KINDS = ("numeric", "integer", "datetime", "timedelta")
 
 LEAST_CELLS = {"whole": 3, "other": 10}
 """Observed cells from which two distinct numbers are two categories."""
 
 EXACT = 2.0**53
 """From here on every float is a whole number, which says nothing."""
-
-_KINDS = {
-    "float": "numeric",
-    "integer": "integer",
-    "boolean": "boolean",
-    "string": "categorical",
-    "datetime": "datetime",
-    "timedelta": "timedelta",
-}
 
 
 def infer_columns(
@@ -65,7 +63,7 @@ def infer_columns(
         "ignore": _names("ignore", ignore),
     }
     for parameter, named in wishes.items():
-        _check_known(parameter, named, table.columns)
+        check_names(parameter, named, table.columns)
     _check_disjoint("categorical", "ordinal", wishes)
     _check_disjoint("categorical", "numeric", wishes)
     _check_disjoint("numeric", "ordinal", wishes)
@@ -88,7 +86,7 @@ def infer_columns(
             max_one_hot=max_one_hot,
         )
         wished = wishes["bounds"].get(name, every)
-        if name in wishes["bounds"] or column.kind in NUMBER_KINDS:
+        if name in wishes["bounds"] or column.is_numeric:
             column = resolve_bounds(
                 column, data, wished, as_numbers=name in wishes["numeric"]
             )
@@ -134,7 +132,7 @@ def _kind(
     seen = data.seen
     if not len(seen):
         return column
-    if data.family in TIME_FAMILIES:
+    if data.is_time:
         column = replace(column, unit=granule(*split(seen, data.unit), column.tz))
     if levels is not None:
         levels = _checked_levels(data, levels)
@@ -148,14 +146,14 @@ def _kind(
         ordinal = {"kind": "ordinal", "categories": levels, "transform": "standard"}
         return replace(column, encoding="scalar", width=1, **ordinal)
     listed = data.listed is not None
-    kind = "categorical" if as_categories or listed else _KINDS[data.family]
+    kind = "categorical" if as_categories or listed else FAMILIES[data.family].kind
     if kind == "numeric" and not as_numbers and _whole(distinct):
         kind = "integer"
     if kind in ("numeric", "integer") and not (as_numbers or as_amounts):
         least = LEAST_CELLS["whole" if kind == "integer" else "other"]
         if len(distinct) == 2 and len(seen) >= least:
             kind = "categorical"
-    if kind in NUMBER_KINDS:
+    if KINDS[kind].role != "category":
         return replace(column, kind=kind, encoding="scalar", width=1)
     categories = _ordered(distinct, data)
     if kind == "categorical":
@@ -199,31 +197,29 @@ def _ordered(distinct: np.ndarray, data: ColumnData) -> tuple:
 def _check_numbers(data: ColumnData) -> None:
     """Refuse a column named in ``numeric`` that holds something else."""
     if data.listed is not None or data.family not in ("float", "integer", "unknown"):
-        raise ValueError(
-            f"column {data.name!r} is of type {data.dtype}; numeric is for columns of "
-            "numbers only"
-        )
+        why = f"is of type {data.dtype}; {{numeric}} is for columns of numbers only"
+        raise at_fault(data.name, why, numeric=...)
 
 
 def _checked_levels(data: ColumnData, levels: Sequence) -> tuple:
     """Return the user's levels as plain values, after checking the observed ones."""
-    if data.family in TIME_FAMILIES:
-        raise ValueError(
-            f"column {data.name!r} is of type {data.dtype} and has an order already; "
-            "remove it from ordinal"
-        )
+    if data.is_time:
+        why = f"is of type {data.dtype} and has an order already"
+        raise at_fault(data.name, f"{why}; remove it from {{ordinal}}", ordinal=...)
     plain = tuple(v.item() if isinstance(v, np.generic) else v for v in levels)
     if len(set(plain)) != len(plain) or pd.isna(np.array(plain, dtype=object)).any():
-        raise ValueError(
+        raise ParameterError(
             f"the levels of ordinal column {data.name!r} must be distinct and not "
-            f"missing, got {list(plain)}"
+            f"missing, got {list(plain)}",
+            parameter="ordinal",
         )
     known = {category_key(level) for level in plain}
     for key in value_keys(pd.unique(data.seen), data):
         if key not in known:
-            raise ValueError(
+            raise ColumnError(
                 f"ordinal column {data.name!r} holds {key!r}, which is not among its "
-                f"levels {list(plain)}"
+                f"levels {list(plain)}",
+                column=data.name,
             )
     return plain
 
@@ -235,10 +231,9 @@ def _checked_zone(data: ColumnData) -> str | None:
         try:
             pd.DatetimeIndex(np.zeros(1, "M8[s]"), tz="UTC").tz_convert(tz)
         except Exception:
-            raise TypeError(
-                f"column {data.name!r} has the time zone {tz}, which has no name to "
-                "find it by; convert it, for example with tz_convert('Europe/Berlin')"
-            ) from None
+            why = f"has the time zone {tz}, which has no name to find it by; convert "
+            why += "it, for example with tz_convert('Europe/Berlin')"
+            raise at_fault(data.name, why, ColumnTypeError) from None
     return tz
 
 
@@ -246,13 +241,11 @@ def _with_transform(
     column: ColumnSchema, data: ColumnData, wished: str | Mapping[Hashable, str]
 ) -> ColumnSchema:
     """Resolve the transform of a column of numbers or times."""
-    if column.kind not in NUMBER_KINDS:
+    if not column.is_numeric:
         unwanted = not isinstance(wished, str) and column.name in wished
         if unwanted and column.kind not in ("empty", "constant"):
-            raise ValueError(
-                f"column {column.name!r} is {column.kind}; numeric_transform is for "
-                "numbers and times only"
-            )
+            why = f"is {column.kind}; {{numeric_transform}} is for numbers and times "
+            raise at_fault(column.name, f"{why}only", numeric_transform=...)
         return column
     chosen = wished if isinstance(wished, str) else wished.get(column.name, "standard")
     if chosen == "auto":
@@ -285,12 +278,11 @@ def _warn_numbers(
 
 
 def _warn_identifiers(name: Hashable, n_observed: int, n_categories: int) -> None:
-    if n_observed > 50 and n_categories > n_observed / 2:
-        warn_user(
-            f"column {name!r} has {n_categories} distinct values in {n_observed} "
-            "observed rows and looks like free text or an identifier; consider "
-            f"ignore=[{name!r}], or pd.to_datetime first if it holds dates"
-        )
+    if seldom_repeats(n_categories, n_observed):
+        said = f"column {name!r} has {n_categories} distinct values in {n_observed} "
+        said += "observed rows and looks like free text or an identifier; consider "
+        said += "{ignore}, or pd.to_datetime first if it holds dates"
+        warn_user(Said(said, ignore=[name]))
 
 
 def _names(parameter: str, named: Iterable[Hashable] | None) -> list[Hashable]:
@@ -315,31 +307,30 @@ def _transforms(wished: str | Mapping[Hashable, str]) -> Mapping[Hashable, str]:
     by_name = {} if isinstance(wished, str) else _mapping("numeric_transform", wished)
     for value in [wished] if isinstance(wished, str) else by_name.values():
         if value not in TRANSFORMS:
-            raise ValueError(
-                f"numeric_transform must be one of {list(TRANSFORMS)}, got {value!r}"
+            raise ParameterError(
+                f"numeric_transform must be one of {list(TRANSFORMS)}, got {value!r}",
+                parameter="numeric_transform",
             )
     return by_name
 
 
-def _check_known(
+def check_names(
     parameter: str, named: Iterable[Hashable], columns: list[Hashable]
 ) -> None:
     """Refuse names that are not in the table, with the closest that are."""
-    known = set(columns)
-    unknown = [name for name in named if name not in known]
-    if not unknown:
-        return
-    by_text = {str(column): column for column in columns}
-    close = [
-        by_text[match]
-        for name in unknown
-        for match in get_close_matches(str(name), list(by_text))
-    ]
-    hint = f"; did you mean {list(dict.fromkeys(close))}?" if close else ""
-    raise ValueError(f"{parameter} names columns not in the table: {unknown}{hint}")
+    unknown = [name for name in named if name not in set(columns)]
+    if unknown:
+        by_text = {str(column): column for column in columns}
+        close = [m for n in unknown for m in get_close_matches(str(n), list(by_text))]
+        near = list(dict.fromkeys(by_text[match] for match in close))
+        hint = f"; did you mean {near}?" if near else ""
+        said = f"{{{parameter}}} names columns not in the table: {unknown}{hint}"
+        raise ParameterError(Said(said, **{parameter: ...}), parameter=parameter)
 
 
 def _check_disjoint(first: str, second: str, wishes: Mapping[str, Iterable]) -> None:
     both = [name for name in wishes[first] if name in wishes[second]]
     if both:
-        raise ValueError(f"columns {both} are named in both {first} and {second}")
+        said = f"columns {both} are named in both {{{first}}} and {{{second}}}"
+        named = {first: ..., second: ...}
+        raise ParameterError(Said(said, **named), parameter=second)

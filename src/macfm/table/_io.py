@@ -1,4 +1,4 @@
-"""Native tables (pandas, polars, numpy) behind one small interface."""
+"""Native tables (pandas, polars, pyarrow, numpy) behind one small interface."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from macfm._errors import ColumnError
 from macfm.table._column import ColumnData
 from macfm.table._pandas import PandasSource
 
-__all__ = ["Table", "as_table"]
+__all__ = ["Cells", "Table", "as_table"]
 
 Cells = Mapping[int, tuple[np.ndarray, np.ndarray, ColumnData]]
 """Column position → rows, their canonical values, the column they go into."""
@@ -95,6 +96,12 @@ class Table:
             self._read[j] = data
         return self._read[j]
 
+    def take(self, rows: np.ndarray) -> Any:
+        """Return a native table of some rows."""
+        native = self.native
+        take = getattr(native, "iloc", native)
+        return native.take(rows) if hasattr(native, "column_names") else take[rows]
+
     def write(self, cells: Cells) -> Any:
         """Return a native copy in which only the given cells are new."""
         return self._source.write(cells)
@@ -105,7 +112,8 @@ def as_table(X: Any, columns: Sequence[Hashable] | None = None) -> Table:
 
     Parameters
     ----------
-    X : pandas DataFrame, polars DataFrame, or ndarray of shape (n_rows, n_columns)
+    X : pandas or polars DataFrame, pyarrow Table, or ndarray of shape \
+            (n_rows, n_columns)
         Arrays must be float32 or float64, with NaN where a value is missing.
     columns : sequence of hashable, default=None
         Names for the columns of an array; ``"x0"``, ``"x1"``, ... when None. Frames
@@ -117,11 +125,15 @@ def as_table(X: Any, columns: Sequence[Hashable] | None = None) -> Table:
         from macfm.table._polars import PolarsSource
 
         return Table(PolarsSource(X))
+    if type(X).__module__.split(".")[0] == "pyarrow":
+        from macfm.table._arrow import ArrowSource
+
+        return Table(ArrowSource(X))
     if isinstance(X, np.ndarray):
         return Table(ArraySource(X, columns))
     raise TypeError(
-        "expected a pandas DataFrame, a polars DataFrame or a 2-d float array, got "
-        f"{type(X).__module__}.{type(X).__name__}"
+        "expected a pandas or polars DataFrame, a pyarrow Table or a 2-d float array, "
+        f"got {type(X).__module__}.{type(X).__name__}"
     )
 
 
@@ -186,6 +198,7 @@ def _check_unique(columns: list[Hashable]) -> None:
     """Refuse names that occur twice."""
     twice = [name for name, count in Counter(columns).items() if count > 1]
     if twice:
-        raise ValueError(
-            f"column names must be unique, got {twice} more than once; rename them"
+        raise ColumnError(
+            f"column names must be unique, got {twice} more than once; rename them",
+            column=twice[0],
         )

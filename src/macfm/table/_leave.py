@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macfm._errors import ParameterError, Said
 from macfm._warn import warn_user
+from macfm.table._column import ColumnSchema
 from macfm.table._evaluate import condition
 from macfm.table._expression import (
     Column,
@@ -24,8 +26,9 @@ from macfm.table._expression import (
     parse,
     walk,
 )
+from macfm.table._infer import check_names
 from macfm.table._io import Table
-from macfm.table._schema import ColumnSchema, TableSchema
+from macfm.table._schema import TableSchema
 from macfm.table._view import View
 
 __all__ = ["LeaveRule", "check_rules", "names_in", "read_mask", "read_rules"]
@@ -57,27 +60,19 @@ class LeaveRule:
             raise refused("leave", self.column, error) from None
 
 
-def refused(parameter: str, column: Hashable, error: Any) -> ValueError:
+def refused(parameter: str, column: Hashable, error: Any) -> ParameterError:
     """Build the error of a parameter's entry for a column."""
-    return ValueError(f"{parameter} of column {column!r}: {error}")
+    why = error.args[0] if isinstance(error, ExpressionError) else error
+    why = why if isinstance(why, Said) else Said(why)
+    named = why.parameters | {parameter: ...}
+    said = Said(f"{{{parameter}}} of column {column!r}: {why.template}", **named)
+    return ParameterError(said, parameter=parameter)
 
 
 def names_in(node: Node) -> list[Hashable]:
     """Return the columns of an expression, in the order in which they appear."""
     names = [n.name for n in walk(node) if isinstance(n, Column)]
     return list(dict.fromkeys(names))
-
-
-def check_names(parameter: str, named: Iterable[Hashable], schema: TableSchema) -> None:
-    """Refuse names that are not in the table, with the closest that are."""
-    by_text = {str(name): name for name in schema.names}
-    for name in named:
-        if name not in schema.names:
-            close = get_close_matches(str(name), list(by_text), n=1)
-            hint = f"; did you mean {by_text[close[0]]!r}?" if close else ""
-            raise ValueError(
-                f"{parameter} names columns not in the table: {[name]}{hint}"
-            )
 
 
 def read_rules(
@@ -95,7 +90,7 @@ def read_rules(
         Columns that formulas tie to each other: a hole left in one is left in what
         was computed from it.
     """
-    check_names("leave", leave, schema)
+    check_names("leave", leave, schema.names)
     rules = {}
     for name, text in leave.items():
         try:
@@ -145,10 +140,9 @@ def check_rules(rules: list[LeaveRule], table: Table, schema: TableSchema) -> No
         n = int(holds.sum())
         if n:
             cells = "observed cell lies" if n == 1 else "observed cells lie"
-            warn_user(
-                f"leave of column {rule.column!r}: {n:,} {cells} in rows where "
-                f"{rule.text}; observed cells are kept as they are"
-            )
+            said = f"{{leave}} of column {rule.column!r}: {n:,} {cells} in rows where "
+            said += f"{rule.text}; observed cells are kept as they are"
+            warn_user(Said(said, leave=...))
 
 
 def _warn_unknown(rule: LeaveRule, schema: TableSchema) -> None:
@@ -177,9 +171,8 @@ def _warn_text(rule: LeaveRule, column: ColumnSchema, text: Any) -> None:
     like = [entry for entry in known if entry.lower() == text.lower()]
     like += get_close_matches(text, known, n=1)
     held = f"did you mean {like[0]!r}?" if like else f"it holds {_few(known)}"
-    warn_user(
-        f"leave of column {rule.column!r}: {column.name!r} is never {text!r}; {held}"
-    )
+    said = f"{{leave}} of column {rule.column!r}: {column.name!r} is never {text!r}"
+    warn_user(Said(f"{said}; {held}", leave=...))
 
 
 def _few(values: tuple) -> str:
@@ -195,29 +188,32 @@ def read_mask(leave: Any, table: Table) -> np.ndarray:
         names = list(columns)
         if len(names) != len(table.columns) or set(names) != set(table.columns):
             expected, came = (_few(tuple(some)) for some in (table.columns, names))
-            raise ValueError(
-                f"leave must have the columns of the table, {expected}, got {came}"
+            raise _bad_mask(
+                f"must have the columns of the table, {expected}, got {came}"
             )
         native = table.native
         if isinstance(leave, pd.DataFrame) and isinstance(native, pd.DataFrame):
             same_length = len(leave) == len(native)
             if same_length and not leave.index.equals(native.index):
-                raise ValueError(
-                    "leave has another index than the table; give its rows the same "
-                    "index, or use leave.to_numpy() if they are in the same order"
+                raise _bad_mask(
+                    "has another index than the table; give its rows the same index, "
+                    "or use leave.to_numpy() if they are in the same order"
                 )
         order = [names.index(name) for name in table.columns]
         flags = leave.to_numpy()[:, order]
     flags = np.asarray(flags)
     wanted = (table.n_rows, len(table.columns))
     if flags.shape != wanted:
-        raise ValueError(
-            f"leave is a mask of shape {flags.shape}, but the table has shape "
-            f"{wanted}; set_params(leave=...) for another table, or give rules by "
-            "column"
+        raise _bad_mask(
+            f"is a mask of shape {flags.shape}, but the table has shape {wanted}; "
+            "set_params(leave=...) for another table, or give rules by column"
         )
     if flags.dtype == object and all(type(f) in (bool, np.bool_) for f in flags.flat):
         flags = flags.astype(bool)
     if flags.dtype != bool:
-        raise ValueError(f"leave must hold True and False, got {flags.dtype}")
+        raise _bad_mask(f"must hold True and False, got {flags.dtype}")
     return flags
+
+
+def _bad_mask(why: str) -> ParameterError:
+    return ParameterError(f"leave {why}", parameter="leave")

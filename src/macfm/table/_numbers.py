@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from macfm.table._column import TIME_FAMILIES, ColumnData
+from macfm.table._column import ColumnData, ColumnSchema
 from macfm.table._limits import Limit, fold, squeeze
-from macfm.table._schema import ColumnSchema
 from macfm.table._ticks import NANOSECONDS, advance, before, distance, join, snap, split
 from macfm.table._transform import NumericTransform
 
@@ -68,7 +67,7 @@ class NumberCodec:
         """
         offset = self.transform.inverse(x[:, 0])
         offset = (fold if drawn else squeeze)(offset, self.limits)
-        if self.column.kind in TIME_FAMILIES:
+        if self.column.role == "time":
             return self._times(offset, target)
         lo, hi = self.column.bounds or (None, None)
         if self.column.kind == "numeric" and target.family == "float":

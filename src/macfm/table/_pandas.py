@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from macfm.table._column import ColumnData, box_objects, parse_objects, unsupported
+from macfm.table._column import ColumnData, unsupported
+from macfm.table._objects import box_objects, parse_objects
 from macfm.table._ticks import NANOSECONDS
 
 __all__ = ["PandasSource"]
@@ -62,7 +65,7 @@ def read_series(name: Hashable, series: pd.Series, observed: np.ndarray) -> Colu
     if isinstance(dtype, pd.ArrowDtype):
         from macfm.table._arrow import read_arrow
 
-        return read_arrow(name, series.array, str(dtype), observed)
+        return read_arrow(name, _chunks(series), str(dtype), observed)
     data = {"name": name, "dtype": str(dtype), "observed": observed}
     if isinstance(dtype, pd.StringDtype):
         cells = series.to_numpy(dtype=object, na_value=None)
@@ -111,7 +114,8 @@ def write_series(
     elif isinstance(dtype, pd.ArrowDtype):
         from macfm.table._arrow import write_arrow
 
-        filled = write_arrow(series.array, data, rows, values)
+        chunks = write_arrow(_chunks(series), data, rows, values)
+        filled = pd.arrays.ArrowExtensionArray(chunks)
     elif isinstance(dtype, pd.DatetimeTZDtype):
         ticks = pd.DatetimeIndex(series).asi8.copy()
         ticks[rows] = values
@@ -148,19 +152,19 @@ def _read_category(
         values = inner.values[np.where(observed, codes, 0)]
     else:
         values = np.zeros(len(series), dtype=inner.values.dtype)
-    return ColumnData(
-        name=name,
+    return replace(
+        inner,
         dtype=f"category[{inner.dtype}]",
-        family=inner.family,
         values=values,
         observed=observed,
-        limits=inner.limits,
-        float_type=inner.float_type,
-        unit=inner.unit,
-        tz=inner.tz,
         listed=inner.values,
         ordered=bool(series.dtype.ordered),
     )
+
+
+def _chunks(series: pd.Series) -> Any:
+    """Return the chunked array of an Arrow-backed column."""
+    return series.array.__arrow_array__()
 
 
 def _is_extension_float(dtype: object) -> bool:

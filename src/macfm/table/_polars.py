@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from macfm.table._column import TIME_FAMILIES, ColumnData, unsupported
+from macfm.table._column import ColumnData, unsupported
 
 __all__ = ["PolarsSource"]
 
@@ -139,7 +139,7 @@ def _native(values: np.ndarray, dtype: Any, data: ColumnData) -> Any:
 
     if data.family == "string":
         return pl.Series(values.tolist(), dtype=pl.String)
-    if data.family in TIME_FAMILIES:
+    if data.is_time:
         width = pl.Int32 if dtype == pl.Date else pl.Int64
         return pl.Series(values.tolist(), dtype=width).cast(dtype)
     if data.family == "float":

@@ -1,4 +1,4 @@
-"""What is known about each column: kind, legal values, encoded width."""
+"""The columns of a table: inferred, stored, and held against another table."""
 
 from __future__ import annotations
 
@@ -8,95 +8,16 @@ from typing import Any
 
 import pandas as pd
 
+from macfm._errors import UnfitError
+from macfm.table._column import ColumnSchema
+from macfm.table._infer import infer_columns
 from macfm.table._io import Table
 from macfm.table._stored import MAX_COLUMNS, check_column
-from macfm.table._tagged import from_tagged, to_tagged
 
-__all__ = ["ColumnSchema", "TableSchema", "check_columns", "retype_empty"]
+__all__ = ["TableSchema", "check_columns", "retype_empty"]
 
 FORMAT = 1
 """Version of the JSON layout."""
-
-
-@dataclass(frozen=True)
-class ColumnSchema:
-    """One column as it was seen in fit.
-
-    Attributes
-    ----------
-    name : hashable
-        Name of the column.
-    kind : str
-        ``"numeric"``, ``"integer"``, ``"boolean"``, ``"categorical"``, ``"ordinal"``,
-        ``"datetime"``, ``"timedelta"``; floats that are all whole numbers are
-        ``"integer"``, two distinct numbers ``"categorical"``. Not modelled are
-        ``"constant"`` (one distinct value, which also fills its holes), ``"empty"`` (no
-        value) and ``"ignored"``.
-    dtype : str
-        Native type in words.
-    transform : {"standard", "quantile"} or None
-        How the numbers are scaled; "auto" is already resolved.
-    bounds : tuple or None
-        Smallest and largest imputed value, None for an open side. Datetimes and
-        timedeltas count nanoseconds (since the epoch, in UTC) as Python ints.
-    categories : tuple or None
-        Categories seen in fit, or all levels of an ordinal column in their order, or
-        the one value of a constant column. Plain Python values; points in time are
-        ``np.datetime64`` (in UTC) and ``np.timedelta64``.
-    encoding : {"scalar", "binary", "onehot", "bits"} or None
-        How a value becomes coordinates.
-    width : int
-        Number of coordinates, 0 when not modelled.
-    impute : bool
-        Whether missing cells are filled.
-    family : str
-        Type of the values themselves, see ``ColumnData``.
-    unit : str or None
-        Coarsest unit of time which all observed values respect.
-    tz : str or None
-        Time zone in which they respect it.
-    limits : tuple of int, or None
-        Range of an integer dtype.
-    """
-
-    name: Hashable
-    kind: str
-    dtype: str
-    transform: str | None = None
-    bounds: tuple | None = None
-    categories: tuple | None = None
-    encoding: str | None = None
-    width: int = 0
-    impute: bool = False
-    family: str = "unknown"
-    unit: str | None = None
-    tz: str | None = None
-    limits: tuple[int, int] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a dict of JSON types."""
-        plain = {field: getattr(self, field) for field in self.__dataclass_fields__}
-        plain["name"] = to_tagged(self.name)
-        for field in ("bounds", "categories", "limits"):
-            if plain[field] is not None:
-                plain[field] = [to_tagged(value) for value in plain[field]]
-        return plain
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> ColumnSchema:
-        """Undo ``to_json``; ValueError for what no fit gives."""
-        if not isinstance(plain, Mapping) or set(plain) != set(
-            cls.__dataclass_fields__
-        ):
-            raise ValueError("a stored column has other fields than it should have")
-        fields = dict(plain)
-        fields["name"] = from_tagged(fields["name"])
-        for field in ("bounds", "categories", "limits"):
-            if fields[field] is not None:
-                fields[field] = tuple(from_tagged(value) for value in fields[field])
-        column = cls(**fields)
-        check_column(column)
-        return column
 
 
 @dataclass(frozen=True)
@@ -157,8 +78,6 @@ class TableSchema:
         ignore : list of names, default=None
             Columns which are copied through and never looked at.
         """
-        from macfm.table._infer import infer_columns
-
         columns = infer_columns(
             table,
             categorical=categorical,
@@ -200,6 +119,8 @@ class TableSchema:
         if len(columns) > MAX_COLUMNS:
             raise ValueError(f"a stored schema has more than {MAX_COLUMNS} columns")
         schema = cls([ColumnSchema.from_json(column) for column in columns])
+        for column in schema.columns:
+            check_column(column)
         if len(set(schema.names)) != len(columns):
             raise ValueError("a stored schema names a column twice")
         return schema
@@ -215,8 +136,8 @@ def check_columns(schema: TableSchema, table: Table) -> None:
     if missing or unexpected:
         parts = [f"missing columns {missing}"] if missing else []
         parts += [f"unexpected columns {unexpected}"] if unexpected else []
-        raise ValueError(f"the table differs from that of fit: {', '.join(parts)}")
-    raise ValueError(f"same columns, other order: expected {expected}, got {came}")
+        raise UnfitError(f"the table differs from that of fit: {', '.join(parts)}")
+    raise UnfitError(f"same columns, other order: expected {expected}, got {came}")
 
 
 def retype_empty(native: Any, schema: TableSchema) -> Any:

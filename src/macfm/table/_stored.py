@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from macfm.table._column import TIME_FAMILIES
+from macfm.table._categories import category_key
+from macfm.table._column import FAMILIES, KINDS, ColumnSchema
 from macfm.table._ticks import NANOSECONDS
 from macfm.table._transform import N_LANDMARKS
-
-if TYPE_CHECKING:
-    from macfm.table._schema import ColumnSchema
 
 __all__ = ["MAX_COLUMNS", "check_arrays", "check_column"]
 
@@ -24,21 +22,6 @@ MAX_COLUMNS = 100_000
 MAX_DTYPE = 10_000
 """Longest name of a type."""
 
-_NUMBER_FAMILIES = {
-    "numeric": ("float",),
-    "integer": ("integer", "float"),
-    "datetime": ("datetime",),
-    "timedelta": ("timedelta",),
-}
-_FAMILY_TYPES = {
-    "float": (float, int),
-    "integer": (int, float),
-    "boolean": (bool,),
-    "string": (str,),
-    "datetime": (np.datetime64,),
-    "timedelta": (np.timedelta64,),
-}
-_FAMILIES = ("unknown", *_FAMILY_TYPES)
 _ZONE = re.compile(r"(?!dateutil)[A-Za-z0-9_+\-:/]{1,64}")
 
 
@@ -65,7 +48,7 @@ def _is_int(value: Any) -> bool:
 
 def _check_types(column: ColumnSchema) -> None:
     _need(type(column.dtype) is str and len(column.dtype) <= MAX_DTYPE, "dtype")
-    _need(column.family in _FAMILIES, "family")
+    _need(column.family in FAMILIES, "family")
     _need(type(column.impute) is bool, "impute")
     _need(_is_int(column.width), "width")
     _need(column.unit is None or column.unit in NANOSECONDS, "unit")
@@ -86,8 +69,9 @@ def _check_kind(column: ColumnSchema) -> None:
     """Hold kind, family, encoding, width and transform against each other."""
     n = None if column.categories is None else len(column.categories)
     form = (column.encoding, column.width, column.transform)
-    if column.kind in _NUMBER_FAMILIES:
-        _need(column.family in _NUMBER_FAMILIES[column.kind], "family")
+    _need(column.kind in KINDS, "kind")
+    if column.is_numeric:
+        _need(column.family in KINDS[column.kind].families, "family")
         _need(form[:2] == ("scalar", 1) and n is None, "encoding")
         _need(column.transform in ("standard", "quantile"), "transform")
     elif column.kind == "ordinal":
@@ -99,21 +83,17 @@ def _check_kind(column: ColumnSchema) -> None:
         if n > 2:
             forms = [("onehot", n), ("bits", (n - 1).bit_length())]
         _need(form[:2] in forms and column.transform is None, "encoding")
-    elif column.kind in ("constant", "empty", "ignored"):
+    else:
         _need(form == (None, 0, None), "encoding")
         _need(n == (1 if column.kind == "constant" else None), "categories")
         _need(column.kind == "constant" or not column.impute, "impute")
-    else:
-        raise ValueError("kind")
     modelled = column.kind not in ("empty", "ignored")
     _need(not modelled or column.family != "unknown", "family")
-    timed = modelled and column.family in TIME_FAMILIES
+    timed = modelled and column.family in ("datetime", "timedelta")
     _need((column.unit is not None) == timed, "unit")
 
 
 def _check_categories(column: ColumnSchema) -> None:
-    from macfm.table._categories import category_key
-
     if column.categories is None:
         return
     keys = {category_key(category) for category in column.categories}
@@ -123,13 +103,13 @@ def _check_categories(column: ColumnSchema) -> None:
         _need(finite and not pd.isna(category), "categories")
         # The levels of an ordinal column are the user's and may be of any type.
         if column.kind != "ordinal":
-            _need(isinstance(category, _FAMILY_TYPES[column.family]), "categories")
+            _need(isinstance(category, FAMILIES[column.family].types), "categories")
 
 
 def _check_bounds(column: ColumnSchema) -> None:
     if column.bounds is None:
         return
-    _need(column.kind in _NUMBER_FAMILIES and len(column.bounds) == 2, "bounds")
+    _need(column.is_numeric and len(column.bounds) == 2, "bounds")
     kind = float if column.kind == "numeric" else int
     ends = [end for end in column.bounds if end is not None]
     _need(ends and all(type(end) is kind for end in ends), "bounds")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
+from macfm.table._column import ColumnSchema
 from macfm.table._numbers import NumberCodec
-from macfm.table._schema import ColumnSchema
 from macfm.table._ticks import NANOSECONDS
 from macfm.table._transform import NumericTransform
 
@@ -73,7 +73,7 @@ def _number_facts(
         offsets = np.ldexp(transform.landmarks, transform.exponent)
         quartiles = np.interp(
             np.array([0, 0.25, 0.5, 0.75, 1]),
-            _normal_cdf(transform.scores),
+            ndtr(transform.scores),
             offsets,
         )
         quartiles[[0, -1]] = offsets[[0, -1]]
@@ -93,11 +93,6 @@ def _moments(transform: NumericTransform) -> tuple[float, float]:
     """Mean and standard deviation before scaling."""
     mean, std = np.ldexp([transform.mean, transform.std], transform.exponent)
     return float(mean), float(std)
-
-
-def _normal_cdf(scores: np.ndarray) -> np.ndarray:
-    normal = NormalDist()
-    return np.array([normal.cdf(score) for score in scores])
 
 
 def _placed(offset: float, column: ColumnSchema, origin: int) -> Any:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm.table._column import zone_name
-from macfm.table._ticks import NANOSECONDS
+from macfm.table._ticks import NANOSECONDS, zone_name
 
 __all__ = ["from_tagged", "to_tagged"]
 

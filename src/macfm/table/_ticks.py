@@ -6,6 +6,8 @@ nanoseconds do not (they end in 2262).
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 
@@ -18,6 +20,7 @@ __all__ = [
     "join",
     "snap",
     "split",
+    "zone_name",
 ]
 
 NANOSECONDS = {
@@ -157,3 +160,18 @@ def _from_wall(
     exists = _utc_offset(moved, tz) == offset_there
     other = np.where(exists, moved, np.maximum(same, moved))
     return np.where((same + offset_there) % step == 0, same, other)
+
+
+def zone_name(tz: dt.tzinfo | str | None) -> str | None:
+    """Return a string from which pandas can build the same time zone again."""
+    if tz is None or isinstance(tz, str):
+        return tz
+    name = getattr(tz, "key", None) or getattr(tz, "zone", None)
+    if name:
+        return str(name)
+    fixed = tz.utcoffset(None)
+    if fixed is None:
+        return str(tz)
+    seconds = int(fixed.total_seconds())
+    sign, minutes = ("-", -seconds // 60) if seconds < 0 else ("+", seconds // 60)
+    return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}" if seconds else "UTC"

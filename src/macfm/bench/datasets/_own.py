@@ -13,6 +13,7 @@ from macfm.bench.datasets._dataset import DatasetError, LoadedTable
 from macfm.bench.datasets._read import SUFFIXES, check_file, read_table_file
 from macfm.bench.datasets._roles import to_number, to_text
 from macfm.files import FileError, read_table
+from macfm.table import seldom_repeats
 
 MIN_ROWS = 20
 MIN_COLUMNS = 2
@@ -127,7 +128,7 @@ def _infer(column: pd.Series, *, as_text: bool) -> tuple[pd.Series | None, str]:
         dates = bool(texts.dropna().str.fullmatch(DATE).all())
     if dates and n_distinct > MANY and not as_text:
         return None, f"left out, it holds {n_distinct} dates"
-    if n_distinct > MANY and 2 * n_distinct > len(seen):
+    if seldom_repeats(n_distinct, len(seen)):
         return None, f"left out, {n_distinct} texts in {len(seen)} cells name the rows"
     return texts, _nearly_numbers(texts.dropna())
 
