@@ -20,6 +20,10 @@ ALLOWED = {
     "_version": (set(), set()),
     "_warn": (set(), set()),
     "_replace": (set(), set()),
+    "_words": (set(), set()),
+    "_plain": (set(), set()),
+    "_renamed": (set(), set()),
+    "_progress": (set(), {"rich"}),
     "table": ({"_warn"}, {"numpy", "pandas", "polars", "pyarrow"}),
     "flow": (set(), {"numpy", "scipy", "torch"}),
     "imputer": (
@@ -28,19 +32,22 @@ ALLOWED = {
     ),
     "macfm": ({"imputer", "plot", "profile", "_version"}, set()),
     "files": ({"_replace"}, {"numpy", "pandas"}),
-    "profile": ({"table"}, {"numpy", "pandas", "scipy"}),
+    "profile": ({"table", "_words", "_plain"}, {"numpy", "pandas", "scipy"}),
     "plot": ({"table", "profile"}, {"numpy", "pandas", "matplotlib"}),
     "judge": (
-        {"imputer", "table"},
+        {"imputer", "table", "_errors", "_plain", "_renamed", "_words"},
         {
             *("numpy", "pandas", "scipy", "sklearn", "joblib", "torch"),
             *("threadpoolctl", "miceforest", "hyperimpute", "gcimpute"),
         },
     ),
     "bench": (
-        {"judge", "files", "_version"},
         {
-            *("numpy", "pandas", "scipy", "sklearn", "packaging", "rich"),
+            *("judge", "files", "profile"),
+            *("_plain", "_progress", "_replace", "_version", "_words"),
+        },
+        {
+            *("numpy", "pandas", "scipy", "sklearn", "packaging"),
             *("matplotlib", "jinja2", "markupsafe", "pyarrow"),
         },
     ),

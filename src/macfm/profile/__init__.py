@@ -5,6 +5,7 @@
 frozen dataclasses whose ``to_json`` gives plain data.
 """
 
+from macfm._words import percent
 from macfm.profile._columns import ColumnProfile
 from macfm.profile._dependence import (
     CAVEAT,
@@ -12,11 +13,10 @@ from macfm.profile._dependence import (
     Dependence,
     missing_dependence,
 )
-from macfm.profile._drivers import Driver
+from macfm.profile._drivers import Driver, holm
 from macfm.profile._findings import Finding, Mark, missing_marks
 from macfm.profile._little import LittleTest, little_test
 from macfm.profile._patterns import Pattern, Patterns, missing_patterns
-from macfm.profile._plain import percent
 from macfm.profile._profile import TableProfile, profile
 from macfm.profile._skips import Skip
 
@@ -33,6 +33,7 @@ __all__ = [
     "Patterns",
     "Skip",
     "TableProfile",
+    "holm",
     "little_test",
     "missing_dependence",
     "missing_marks",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm.profile._plain import plain
+from macfm._plain import plain
 from macfm.profile._reading import NUMBERS, TIMES, Reading
 
 __all__ = ["ColumnProfile", "describe_column"]

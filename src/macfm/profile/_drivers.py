@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from macfm.profile._plain import number, percent, plain
+from macfm._plain import plain
+from macfm._words import percent
+from macfm.profile._plain import number
 from macfm.profile._reading import NUMBERS, TIMES, Reading
 
 __all__ = ["Driver", "drivers_of", "holm"]

@@ -6,12 +6,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from macfm._plain import plain
 from macfm.profile._columns import ColumnProfile, describe_column
 from macfm.profile._dependence import Dependence, dependence_of
 from macfm.profile._findings import Finding, find
 from macfm.profile._little import LittleTest, little_of
 from macfm.profile._patterns import Patterns, count_patterns
-from macfm.profile._plain import plain
 from macfm.profile._reading import read
 from macfm.profile._skips import Skip, find_skips
 
