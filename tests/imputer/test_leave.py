@@ -194,7 +194,7 @@ def test_a_comparison_hides_cells_that_rules_would_leave():
 
     frame = clinic()
     model = imputer(leave=RULES, derive=FORMULAS, n_steps=2)
-    found = compare(frame, imputer=model, methods=["mean"], n_folds=1, n_draws=2)
+    found = compare(frame, imputer=model, methods=["mean"], repeats=1, n_draws=2)
     scores = found.table("rmse_ratio", "number")["macfm"].astype(float)
     assert scores.notna().all()
     assert "age_dx" in scores.index

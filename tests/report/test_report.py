@@ -96,7 +96,7 @@ def frame():
 @pytest.fixture(scope="module")
 def made(frame):
     imputer = tiny(bounds={"age": (0, 120)}).fit(frame)
-    comparison = compare(frame, imputer=imputer, n_folds=2)
+    comparison = compare(frame, imputer=imputer, repeats=2)
     options = {"name": f"{EVIL}.csv", "date": dt.date(2025, 1, 2)}
     return make_report(imputer, frame, comparison=comparison, **options)
 
@@ -225,7 +225,7 @@ def test_nothing_missing(frame):
     "columns", [["age"], ["when"], [EVIL, "smoker"]], ids=["one", "dates", "categories"]
 )
 def test_tables_of_one_kind(frame, columns):
-    comparison = compare(frame[columns], imputer=tiny(), n_folds=1)
+    comparison = compare(frame[columns], imputer=tiny(), repeats=1)
     _, page = page_of(frame[columns], comparison=comparison)
     assert "What was filled" in page.text
     assert str(columns[0]) in page.text
@@ -247,7 +247,7 @@ def test_wide_tables_can_be_opened(undrawn):
         rng.normal(size=(60, 100)), columns=[f"c{j}" for j in range(100)]
     )
     wide = wide.mask(rng.random(wide.shape) < 0.2)
-    comparison = compare(wide, imputer=tiny(), n_folds=1, methods=["mean"])
+    comparison = compare(wide, imputer=tiny(), repeats=1, methods=["mean"])
     report, page = page_of(wide, comparison=comparison)
     text = " ".join(page.text.split())
     assert text.count("70 more columns") == 3  # missing, errors, filled
