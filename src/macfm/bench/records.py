@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from macfm._plain import plain
 
 __all__ = [
     "FORMAT",
@@ -39,7 +40,8 @@ def record_key(record: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def record_line(record: Mapping[str, Any]) -> str:
     """Return a record as the line of JSON it is kept as."""
-    return json.dumps(_tidy(record), allow_nan=False, separators=(",", ":")) + "\n"
+    tidy = plain(record, digits=7)
+    return json.dumps(tidy, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def append_record(path: str | Path, record: Mapping[str, Any]) -> None:
@@ -99,18 +101,3 @@ def _parse(line: str, where: str) -> Record:
             f"{where}: format {record['format']!r}; this version reads {FORMAT}"
         )
     return record
-
-
-def _tidy(value: Any) -> Any:
-    """Plain data with floats of seven digits; what is not finite becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): _tidy(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_tidy(entry) for entry in value]
-    if isinstance(value, float):
-        return float(f"{value:.7g}") if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if hasattr(value, "item"):
-        return _tidy(value.item())
-    return str(value)

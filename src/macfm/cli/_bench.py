@@ -206,13 +206,13 @@ def report(
       macfm bench report benchmarks/quick.jsonl -o report/
     """
     from macfm.bench.records import read_records
-    from macfm.bench.report import write_report
+    from macfm.bench.report import write_pages
 
     with one_sentence():
         found = read_records(*records)
         if masks is not None:
             found = [record for record in found if record["mask"] < masks]
-        paths = write_report(
+        paths = write_pages(
             found,
             Path(output),
             published=not no_published,

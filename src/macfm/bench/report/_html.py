@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from macfm.bench.report._style import require
-from macfm.bench.report._table import Picture, Section, Table, is_number
+from macfm.bench.report._table import Picture, ScoreTable, Section, is_number
 
 
 def html(
@@ -39,7 +39,7 @@ def html(
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["code"] = _code
-    environment.tests["table"] = lambda item: isinstance(item, Table)
+    environment.tests["table"] = lambda item: isinstance(item, ScoreTable)
     environment.tests["finite"] = is_number
     shown = [_drawn(section, drawings) for section in sections]
     beside = published and any(

@@ -85,12 +85,12 @@ def title_of(name: str, titles: Mapping[str, str]) -> str:
     return titles.get(name, name)
 
 
-def percent(rate: float) -> str:
+def rate_words(rate: float) -> str:
     """Return a rate as it is spoken of.
 
     Examples
     --------
-    >>> percent(0.3), percent(0.125)
+    >>> rate_words(0.3), rate_words(0.125)
     ('30 %', '12.5 %')
     """
     return f"{100 * rate:.4g} %"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from macfm._replace import replace_file
 from macfm.bench.report._ablations import ablation_section
 from macfm.bench.report._csv import records_csv, table_csv
 from macfm.bench.report._errors import error_sections, ratio_section
@@ -28,7 +29,7 @@ from macfm.bench.report._table import Section
 from macfm.bench.report._timing import timing_section
 
 
-def write_report(
+def write_pages(
     records: Iterable[Mapping[str, Any]],
     output: str | Path,
     *,
@@ -127,6 +128,5 @@ def _tables(sections: Sequence[Section]) -> list[Any]:
 
 def _write(path: Path, content: str | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    path.write_bytes(data)
+    replace_file(path, content.encode() if isinstance(content, str) else content)
     return path

@@ -16,7 +16,7 @@ DASH = "–"
 
 
 @dataclass(frozen=True)
-class Cell:
+class Entry:
     """One entry of a table."""
 
     #: A number, a text, or None for an empty cell.
@@ -88,13 +88,13 @@ class Row:
 
     key: str
     title: str
-    cells: tuple[Cell, ...]
+    cells: tuple[Entry, ...]
     #: "", "ours", or "published" for one that only the paper has.
     kind: str = ""
 
 
 @dataclass(frozen=True)
-class Table:
+class ScoreTable:
     """A table with its heading and the notes that stand under it."""
 
     slug: str
@@ -104,7 +104,7 @@ class Table:
     corner: str = "method"
     notes: tuple[str, ...] = ()
     #: Tests of the best-ranked method against each other one.
-    tests: Table | None = None
+    tests: ScoreTable | None = None
 
     def footnotes(self) -> dict[str, str]:
         """Return the letter of each reason why a cell is empty."""
@@ -139,12 +139,12 @@ class Section:
     slug: str
     title: str
     text: tuple[str, ...] = ()
-    items: tuple[Table | Picture, ...] = field(default_factory=tuple)
+    items: tuple[ScoreTable | Picture, ...] = field(default_factory=tuple)
 
     @property
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[ScoreTable]:
         """The tables among the items."""
-        return [item for item in self.items if isinstance(item, Table)]
+        return [item for item in self.items if isinstance(item, ScoreTable)]
 
     @property
     def pictures(self) -> list[Picture]:
