@@ -34,6 +34,7 @@ ALLOWED = {
     "files": ({"_replace"}, {"numpy", "pandas"}),
     "profile": ({"table", "_words", "_plain"}, {"numpy", "pandas", "scipy"}),
     "plot": ({"table", "profile"}, {"numpy", "pandas", "matplotlib"}),
+    "page": ({"plot", "_words"}, {"jinja2", "markupsafe"}),
     "judge": (
         {"imputer", "table", "_errors", "_plain", "_renamed", "_words"},
         {
@@ -43,17 +44,20 @@ ALLOWED = {
     ),
     "bench": (
         {
-            *("judge", "files", "profile"),
+            *("judge", "page", "files", "profile"),
             *("_plain", "_progress", "_replace", "_version", "_words"),
         },
         {
             *("numpy", "pandas", "scipy", "sklearn", "packaging"),
-            *("matplotlib", "jinja2", "markupsafe", "pyarrow"),
+            *("matplotlib", "pyarrow"),
         },
     ),
     "report": (
-        {"judge", "table", "profile", "plot", "_version", "_replace"},
-        {"numpy", "pandas", "matplotlib", "jinja2", "markupsafe"},
+        {
+            *("judge", "page", "plot", "profile", "table"),
+            *("_replace", "_version", "_words"),
+        },
+        {"numpy", "pandas", "matplotlib"},
     ),
     "cli": (
         {"macfm", "bench", "judge", "files", "profile", "report"},

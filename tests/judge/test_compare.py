@@ -339,7 +339,7 @@ def test_former_names_work_and_are_told(frame, old, new):
     with pytest.warns(FutureWarning, match="is now called"):
         first = compare(frame, **options, **old)
     second = compare(frame, **options, **new)
-    assert first.columns["rmse"].tolist() == second.columns["rmse"].tolist()
+    pd.testing.assert_frame_equal(first.columns, second.columns)
 
 
 def test_a_name_is_not_given_twice(frame):

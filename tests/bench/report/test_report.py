@@ -13,7 +13,7 @@ from macfm.bench.report._figure_bars import _label_place
 from macfm.bench.report._figure_pareto import Point, draw_pareto
 from macfm.bench.report._frame import tidy
 from macfm.bench.report._latex import escape
-from macfm.bench.report._style import inline_svg
+from macfm.page import inline_svg
 
 pytest.importorskip("jinja2")
 
@@ -233,7 +233,7 @@ def test_an_inline_drawing_keeps_its_names_to_itself():
     )
     assert 'id="bars-a"' in text
     assert 'href="#bars-a"' in text
-    assert "currentColor" in text
+    assert "var(--ink)" in text
     assert 'aria-label="a &quot;b&quot;"' in text
 
 

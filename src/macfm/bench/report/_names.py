@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from macfm.page import THEME
+
 MECHANISMS = {
     "mcar": "MCAR",
     "mar": "MAR",
@@ -35,13 +37,12 @@ FAMILIES = {
     "macfm-mean": "ours",
     "macfm-paper": "ours",
 }
-#: Okabe and Ito's colours, told apart with every common kind of colour blindness.
 FAMILY_COLOURS = {
-    "simple": "#9aa5b1",
-    "statistical": "#56b4e9",
-    "trees": "#009e73",
-    "other": "#cc79a7",
-    "ours": "#d55e00",
+    "simple": THEME.observed,
+    "statistical": THEME.palette[4],
+    "trees": THEME.palette[2],
+    "other": THEME.palette[3],
+    "ours": THEME.filled,
 }
 
 

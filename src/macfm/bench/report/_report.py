@@ -23,10 +23,11 @@ from macfm.bench.report._scores import (
     legal_section,
     rates_section,
 )
-from macfm.bench.report._style import inline_svg, png, require, svg
+from macfm.bench.report._style import png, svg
 from macfm.bench.report._summary import summary_section
 from macfm.bench.report._table import Section
 from macfm.bench.report._timing import timing_section
+from macfm.page import inline_svg, require
 
 
 def write_pages(
@@ -66,8 +67,9 @@ def write_pages(
     list of Path
         Every file written.
     """
-    for package in ("jinja2", *(("matplotlib",) if figures else ())):
-        require(package)
+    require("jinja2")
+    if figures:
+        require("matplotlib", "figures=False writes it without")
     frame = tidy(records)
     sections = make_sections(
         frame, published=published, sources=sources, command=command
@@ -81,7 +83,8 @@ def write_pages(
         files[f"figures/{picture.slug}.svg"] = drawing
         files[f"figures/{picture.slug}.png"] = png(figure)
         label = f"{picture.title}. {picture.caption}"
-        drawings[picture.slug] = inline_svg(drawing, slug=picture.slug, label=label)
+        how = {"slug": picture.slug, "label": label, "least": 0.7}
+        drawings[picture.slug] = inline_svg(drawing, **how)
     for table in _tables(sections):
         files[f"csv/{table.slug}.csv"] = table_csv(table)
     files["csv/records.csv"] = records_csv(frame)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -66,11 +65,6 @@ class Entry:
     def published_text(self) -> str:
         """The published value as text, empty if there is none."""
         return "" if self.published is None else f"{self.published:.{self.decimals}f}"
-
-    @property
-    def sort_key(self) -> float | str | None:
-        """What the cell is sorted by."""
-        return self.published if self.value is None else self.value
 
 
 @dataclass(frozen=True)
@@ -150,14 +144,3 @@ class Section:
     def pictures(self) -> list[Picture]:
         """The pictures among the items."""
         return [item for item in self.items if isinstance(item, Picture)]
-
-
-def is_number(value: object) -> bool:
-    """Whether a cell holds a finite number.
-
-    Examples
-    --------
-    >>> is_number(1.5), is_number("a"), is_number(float("nan"))
-    (True, False, False)
-    """
-    return isinstance(value, int | float) and math.isfinite(value)
