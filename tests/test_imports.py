@@ -23,6 +23,7 @@ ALLOWED = {
     "_words": (set(), set()),
     "_plain": (set(), set()),
     "_renamed": (set(), set()),
+    "_callable": (set(), set()),
     "_progress": (set(), {"rich"}),
     "table": ({"_warn"}, {"numpy", "pandas", "polars", "pyarrow"}),
     "flow": (set(), {"numpy", "scipy", "torch"}),
@@ -30,9 +31,12 @@ ALLOWED = {
         {"table", "flow", "_version", "_warn", "_replace"},
         {"numpy", "pandas", "sklearn", "torch", "rich", "safetensors"},
     ),
-    "macfm": ({"imputer", "plot", "profile", "_version"}, set()),
+    "macfm": ({"imputer", "judge", "plot", "profile", "report", "_version"}, set()),
     "files": ({"_replace"}, {"numpy", "pandas"}),
-    "profile": ({"table", "_words", "_plain"}, {"numpy", "pandas", "scipy"}),
+    "profile": (
+        {"table", "_callable", "_words", "_plain"},
+        {"numpy", "pandas", "scipy"},
+    ),
     "plot": ({"table", "profile"}, {"numpy", "pandas", "matplotlib"}),
     "page": ({"plot", "_words"}, {"jinja2", "markupsafe"}),
     "judge": (
@@ -54,8 +58,8 @@ ALLOWED = {
     ),
     "report": (
         {
-            *("judge", "page", "plot", "profile", "table"),
-            *("_replace", "_version", "_words"),
+            *("imputer", "judge", "page", "plot", "profile", "table"),
+            *("_callable", "_errors", "_replace", "_version", "_words"),
         },
         {"numpy", "pandas", "matplotlib"},
     ),
@@ -152,7 +156,8 @@ def targets(path: Path) -> Iterator[str]:
     for origin, name in imports(path.read_text("utf-8"), module, eager=False):
         if origin.split(".")[0] != "macfm":
             continue
-        for dotted in (f"{origin}.{name}", f"{origin}.__init__", origin):
+        inside = f"{origin}.{name}"
+        for dotted in (inside, f"{inside}.__init__", f"{origin}.__init__", origin):
             if dotted in MODULES:
                 yield dotted
                 break

@@ -19,9 +19,11 @@ FORMAT = 2
 MOST_NAMES = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Errors of several methods on observed cells that were hidden from them.
+
+    Shown, it reads as its `summary`.
 
     Attributes
     ----------
@@ -183,6 +185,9 @@ class Comparison:
         lines += self.notes
         ends = [*self.verdict, *self.advice.sentences]
         return "\n".join([*lines, *(["", *ends] if ends else [])])
+
+    def __repr__(self) -> str:
+        return self.summary()
 
     def _table_lines(self, kind: str, score: str, heading: str) -> list[str]:
         """One score column by column."""

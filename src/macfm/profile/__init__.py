@@ -1,10 +1,11 @@
 """What is missing from a table, in which patterns, and what that depends on.
 
-``profile`` describes a table column by column; ``little_test`` and
+``macfm.profile(df)`` describes a table column by column; ``little_test`` and
 ``missing_dependence`` ask whether cells are missing completely at random. Results are
 frozen dataclasses whose ``to_json`` gives plain data.
 """
 
+from macfm._callable import make_callable
 from macfm._words import percent
 from macfm.profile._columns import ColumnProfile
 from macfm.profile._dependence import (
@@ -41,3 +42,5 @@ __all__ = [
     "percent",
     "profile",
 ]
+
+make_callable(__name__)
