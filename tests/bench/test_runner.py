@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from macfm.bench.datasets import LoadedTable, load_table
 from macfm.bench.records import read_records
 from macfm.bench.runner import interpreter_for, make_plan
 from macfm.bench.spec import Cell, Spec
+from macfm.bench.summary import Outcomes
 from macfm.judge import methods
 
 PLUGIN = '''
@@ -481,18 +482,16 @@ def test_a_dataset_that_cannot_be_loaded_fails_its_cells_only(plan, table):
     assert "mine.csv" in records[0]["error"]
 
 
-def test_interrupting_ends_the_processes_and_keeps_what_is_done(
-    table, plugin, tmp_path
-):
-    output = tmp_path / "records.jsonl"
+def interrupted(by, plan, spec):
+    """Run a spec in another process, ended by a signal after its first record."""
+    work = plan(spec)
+    job = work.jobs[0]
     script = f"""
-from dataclasses import replace
 from macfm.bench.runner import make_plan
 from macfm.bench.spec import Spec
-spec = Spec(datasets=("mine",), methods=("mean", "toy"), mechanisms=("mcar",),
-            masks=1, settings={{"toy": {{"mood": "slow"}}}})
-for record in make_plan(spec, {str(output)!r}, table={str(table)!r},
-                        plugins=[{plugin!r}], n_threads=1).run():
+for record in make_plan(Spec.from_dict({asdict(spec)!r}), {str(work.output)!r},
+                        table={job.table!r}, plugins={job.plugins!r},
+                        n_threads=1).run():
     print(record["label"], flush=True)
 """
     process = subprocess.Popen(
@@ -502,13 +501,40 @@ for record in make_plan(spec, {str(output)!r}, table={str(table)!r},
         text=True,
         start_new_session=True,
     )
-    assert process.stdout.readline().strip() == "mean"
-    time.sleep(1)
-    os.kill(process.pid, signal.SIGINT)
-    process.wait(timeout=20)
-    process.stdout.close()
+    with process.stdout:
+        assert process.stdout.readline().strip() == "mean"
+        time.sleep(1)
+        os.kill(process.pid, by)
+        process.wait(timeout=20)
     assert process.returncode != 0
-    assert [record["label"] for record in read_records(output)] == ["mean"]
+    assert [record["label"] for record in read_records(work.output)] == ["mean"]
+
+
+def test_interrupting_ends_the_processes_and_keeps_what_is_done(plan):
+    slow = replace(SPEC, methods=("mean", "toy"), settings={"toy": {"mood": "slow"}})
+    interrupted(signal.SIGINT, plan, slow)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows")
+def test_a_run_whose_parent_was_killed_half_way_goes_on(plan):
+    pausing = {"reader": {"pause_in_fit": 3.0}}
+    spec = replace(SPEC, methods=("mean", "reader"), settings=pausing)
+    interrupted(signal.SIGKILL, plan, spec)
+    rest = plan(spec)
+    assert (rest.n_done, rest.n_cells) == (1, 1)
+    (record,) = rest.run()
+    assert (record["label"], record["status"]) == ("reader", "ok")
+    assert [r["label"] for r in read_records(rest.output)] == ["mean", "reader"]
+    assert plan(spec).n_cells == 0
+
+
+@pytest.mark.parametrize(("mood", "failed"), [("good", False), ("bad", True)])
+def test_a_run_in_which_everything_failed_can_be_told(plan, mood, failed):
+    work = plan(replace(SPEC, methods=("toy",), settings={"toy": {"mood": mood}}))
+    found = Outcomes.of(work.run())
+    assert found.all_failed is failed
+    assert found.n_ok + found.n_failed == work.n_cells == 1
+    assert not Outcomes.of([]).all_failed
 
 
 def test_records_are_lines_of_json(plan):
