@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 from macfm.bench import runner
-from macfm.bench.cell import Job, import_plugins, make_holes, run_job
+from macfm.bench.cell import Job, blank_record, import_plugins, make_holes, run_job
 from macfm.bench.datasets import LoadedTable, load_table
-from macfm.bench.records import read_records
+from macfm.bench.records import FORMAT, append_record, read_records
 from macfm.bench.runner import interpreter_for, make_plan
 from macfm.bench.spec import Cell, Spec
 from macfm.bench.summary import Outcomes
@@ -377,20 +377,20 @@ def test_read_outs_of_one_model_share_its_fit(table):
     settings = {"max_steps": 5, "n_trials": 5, "d_model": 16, "n_networks": 1}
     cells = tuple(
         Cell("mine", (), "mcar", 0.3, 0, name, settings)
-        for name in ("macfm", "macfm-mean")
+        for name in ("macfm-median", "macfm")
     )
     job = Job(cells, device="cpu", table=str(table), n_draws=2)
     spec = replace(
         SPEC,
-        methods=("macfm", "macfm-mean", "macfm-paper"),
-        settings={"macfm": settings, "macfm-mean": settings},
+        methods=("macfm", "macfm-median", "macfm-paper"),
+        settings={"macfm": settings, "macfm-median": settings},
     )
     jobs = make_plan(spec, "unused.jsonl", table=str(table)).jobs
     assert [len(j.cells) for j in jobs] == [2, 1]
     first, second = run_job(job)
     assert first["status"] == second["status"] == "ok", first["error"]
     assert first["fit_shared_with"] is None
-    assert second["fit_shared_with"] == "macfm"
+    assert second["fit_shared_with"] == "macfm-median"
     assert first["seconds"]["fit"] == second["seconds"]["fit"]
     assert first["scores"]["out"]["mae"] != second["scores"]["out"]["mae"]
     assert second["network_evaluations_per_row"] < first["network_evaluations_per_row"]
@@ -541,4 +541,16 @@ def test_records_are_lines_of_json(plan):
     work = plan(replace(SPEC, methods=("mean",)))
     list(work.run())
     (line,) = work.output.read_text().splitlines()
-    assert json.loads(line)["format"] == 1
+    assert json.loads(line)["format"] == FORMAT
+
+
+def test_a_run_with_records_of_format_1_goes_on(plan):
+    spec = replace(SPEC, methods=("macfm", "macfm-median"))
+    work = plan(spec)
+    (job,) = work.jobs
+    former = blank_record(job.cells[1], job) | {"status": "ok", "format": 1}
+    work.output.parent.mkdir()
+    append_record(work.output, former | {"method": "macfm", "label": "macfm"})
+    rest = plan(spec)
+    assert rest.n_done == 1
+    assert [cell.label for job in rest.jobs for cell in job.cells] == ["macfm"]

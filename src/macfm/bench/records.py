@@ -19,8 +19,10 @@ __all__ = [
     "record_line",
 ]
 
-#: Format of the records written; a newer one is refused.
-FORMAT = 1
+#: Format of the records written; older ones are translated, a newer one is refused.
+FORMAT = 2
+#: What the methods of format 1 are called now: `macfm` is the imputer's default.
+_FORMER = {"macfm": "macfm-median", "macfm-mean": "macfm"}
 
 Record = dict[str, Any]
 
@@ -60,7 +62,8 @@ def append_record(path: str | Path, record: Mapping[str, Any]) -> None:
 def read_records(*paths: str | Path) -> list[Record]:
     """Return the records of files, or of all .jsonl files of folders, in their order.
 
-    A line that is not a record is an error that names it; only a last line without an
+    Records of older formats come back as those of the present one. A line that is not
+    a record is an error that names it; only a last line without an
     end, which a crash may leave, is passed over.
     """
     records = []
@@ -96,8 +99,21 @@ def _parse(line: str, where: str) -> Record:
         raise ValueError(f"{where}: not a record: {error}") from None
     if not isinstance(record, dict) or "format" not in record:
         raise ValueError(f"{where}: not a record of the benchmark")
+    if record["format"] == 1:
+        return _translated(record)
     if record["format"] != FORMAT:
         raise ValueError(
             f"{where}: format {record['format']!r}; this version reads {FORMAT}"
         )
     return record
+
+
+def _translated(record: Record) -> Record:
+    """A record of format 1 with the present names of its methods."""
+    names = {}
+    for key in ("method", "label", "fit_shared_with"):
+        # The label of an ablation is the method and what was changed.
+        first, *rest = (record.get(key) or "").split(" ", 1)
+        if first in _FORMER:
+            names[key] = " ".join([_FORMER[first], *rest])
+    return record | names | {"format": FORMAT}

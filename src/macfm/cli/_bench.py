@@ -28,7 +28,7 @@ OWN_TABLE_METHODS = (
     "em",
     "softimpute",
     "macfm",
-    "macfm-mean",
+    "macfm-median",
 )
 
 

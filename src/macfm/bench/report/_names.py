@@ -34,7 +34,7 @@ FAMILIES = {
     "miceforest": "trees",
     "hyperimpute": "trees",
     "macfm": "ours",
-    "macfm-mean": "ours",
+    "macfm-median": "ours",
     "macfm-paper": "ours",
 }
 FAMILY_COLOURS = {

@@ -24,7 +24,7 @@ from macfm.bench.report._rows import Score, notes_for, score_rows, with_publishe
 from macfm.bench.report._statistics import everywhere, geometric_mean, summary_of
 from macfm.bench.report._table import Column, Entry, Picture, Row, ScoreTable, Section
 
-OURS = ("macfm", "macfm-mean", "macfm-paper")
+OURS = ("macfm", "macfm-median", "macfm-paper")
 SHARED = "‡ reads a model that another method fitted: its fit seconds are that fit's."
 
 

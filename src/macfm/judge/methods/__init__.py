@@ -15,7 +15,7 @@ from macfm.judge.methods.extra_trees import ExtraTrees
 from macfm.judge.methods.gcimpute import GCImpute
 from macfm.judge.methods.hyperimpute import HyperImpute
 from macfm.judge.methods.knn import KNN
-from macfm.judge.methods.macfm import MACFM, MACFMMean, MACFMPaper
+from macfm.judge.methods.macfm import MACFM, MACFMMedian, MACFMPaper
 from macfm.judge.methods.mean import Mean
 from macfm.judge.methods.median import Median
 from macfm.judge.methods.mice import MICE
@@ -101,7 +101,7 @@ for _method in (
     HyperImpute,
     GCImpute,
     MACFM,
-    MACFMMean,
+    MACFMMedian,
     MACFMPaper,
 ):
     register_method(_method)
