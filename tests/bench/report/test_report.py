@@ -13,7 +13,6 @@ from macfm.bench.report._figure_bars import _label_place
 from macfm.bench.report._figure_pareto import Point, draw_pareto
 from macfm.bench.report._frame import tidy
 from macfm.bench.report._latex import escape
-from macfm.page import inline_svg
 
 pytest.importorskip("jinja2")
 
@@ -223,18 +222,6 @@ def test_labels_of_the_pareto_picture_do_not_overlap():
     assert len(boxes) == 10
     for place, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[place + 1 :])
-
-
-def test_an_inline_drawing_keeps_its_names_to_itself():
-    text = inline_svg(
-        b'<?xml?><svg><g id="a"/><use href="#a"/><path style="fill: #22303c"/></svg>',
-        slug="bars",
-        label='a "b"',
-    )
-    assert 'id="bars-a"' in text
-    assert 'href="#bars-a"' in text
-    assert "var(--ink)" in text
-    assert 'aria-label="a &quot;b&quot;"' in text
 
 
 def test_a_missing_package_is_named_with_its_extra(record, tmp_path, monkeypatch):
