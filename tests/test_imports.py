@@ -49,7 +49,7 @@ ALLOWED = {
     "bench": (
         {
             *("judge", "page", "files", "profile"),
-            *("_plain", "_progress", "_replace", "_version", "_words"),
+            *("_errors", "_plain", "_progress", "_replace", "_version", "_words"),
         },
         {
             *("numpy", "pandas", "scipy", "sklearn", "packaging"),

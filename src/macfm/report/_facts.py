@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from macfm import judge
-from macfm._errors import ParameterError
+from macfm._errors import ParameterError, UnfitError
 from macfm.judge import Comparison
 from macfm.judge.frames import NUMBER_KINDS, number_text, plain_frame
 from macfm.plot import short_names
@@ -149,7 +149,7 @@ def gather(
         completed = imputer.transform(frame)
     plain = plain_frame(frame)
     if plain.columns.tolist() != imputer.schema_.names:
-        raise ValueError(
+        raise UnfitError(
             f"the table's columns differ from those of fit: expected "
             f"{imputer.schema_.names}, got {plain.columns.tolist()}"
         )
@@ -191,9 +191,10 @@ def _quick(seconds: float | None) -> dict[str, Any]:
 def _same_rows(completed: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     """A completed table without indicators, if its rows are those of the table."""
     if len(completed) != len(frame):
-        raise ValueError(
+        raise ParameterError(
             f"the table has {len(frame)} rows and the completed one {len(completed)}; "
-            "they must be the same rows"
+            "they must be the same rows",
+            parameter="completed",
         )
     return completed[frame.columns.tolist()]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from macfm._errors import ParameterError
 from macfm.judge.methods._base import Method
 from macfm.judge.methods._guard import check_learned
 from macfm.judge.methods.em import EM
@@ -81,8 +82,9 @@ def make_method(name: str, **parameters: Any) -> Method:
     [1.0, 2.0, 3.0]
     """
     if name not in METHODS:
-        raise ValueError(
-            f"there is no method {name!r}; the methods are: {', '.join(METHODS)}"
+        raise ParameterError(
+            f"there is no method {name!r}; the methods are: {', '.join(METHODS)}",
+            parameter="methods",
         )
     return METHODS[name](**parameters)
 
