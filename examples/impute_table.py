@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 
+import macfm
 from macfm import MACFMImputer
-from macfm.report import make_report
 
 OUTPUT = Path("output")
 NAMES = {
@@ -107,15 +107,15 @@ def main() -> None:
     print(summary)
     print(f"\n{OUTPUT / 'completed.csv'} written after {seconds:.0f} s")
     print("comparing with other methods on hidden cells, for the report ...")
-    report = make_report(
-        imputer,
+    page = macfm.report(
         passengers,
+        imputer,
         completed=completed,
         draws=draws,
         name="The Titanic's passengers",
         seconds=seconds,
     )
-    report.save(OUTPUT / "report.html")
+    page.save(OUTPUT / "report.html")
     print(f"{OUTPUT / 'report.html'} written, open it in a browser")
 
 

@@ -49,7 +49,7 @@ def imputers() -> dict[str, tuple[Method, str, str]]:
         "nearest rows": (make_method("knn"), "s", THEME.palette[0]),
         "regressions": (make_method("mice"), "D", THEME.palette[2]),
         "forests": (make_method("missforest", **few), "^", THEME.palette[3]),
-        "macfm": (make_method("macfm-mean", **fast), "o", THEME.filled),
+        "macfm": (make_method("macfm", **fast), "o", THEME.filled),
     }
 
 

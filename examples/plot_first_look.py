@@ -18,8 +18,9 @@ from impute_table import IDENTIFIERS, load_passengers
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+import macfm
 from macfm import plot
-from macfm.profile import Dependence, profile
+from macfm.profile import Dependence
 
 THEME = plot.THEMES["light"]
 
@@ -51,7 +52,7 @@ def look(passengers: pd.DataFrame) -> Figure:
         1, 2, figsize=(9.6, 4.2), width_ratios=(1.5, 1), layout="constrained"
     )
     plot.missing(passengers, sort=True, ax=left)
-    found = profile(passengers, ignore=IDENTIFIERS)
+    found = macfm.profile(passengers, ignore=IDENTIFIERS)
     draw_dependence(right, found.dependence)
     for finding in found.findings:
         print(finding.message)

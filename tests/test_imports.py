@@ -16,41 +16,55 @@ SRC = Path(__file__).parents[1] / "src" / "macfm"
 # by their public names, and which packages beside the standard library.
 # "macfm" is the row of __init__.py.
 ALLOWED = {
-    "_budget": (set(), set()),
     "_errors": (set(), set()),
     "_version": (set(), set()),
     "_warn": (set(), set()),
     "_replace": (set(), set()),
+    "_words": (set(), set()),
+    "_plain": (set(), set()),
+    "_renamed": (set(), set()),
+    "_callable": (set(), set()),
+    "_progress": (set(), {"rich"}),
     "table": (
         {"_errors", "_warn"},
         {"numpy", "pandas", "polars", "pyarrow", "scipy"},
     ),
     "flow": (set(), {"numpy", "scipy", "torch"}),
     "imputer": (
-        {"table", "flow", "_budget", "_errors", "_version", "_warn", "_replace"},
+        {"table", "flow", "_errors", "_replace", "_version", "_warn", "_words"},
         {"numpy", "pandas", "sklearn", "torch", "rich", "safetensors"},
     ),
-    "macfm": ({"imputer", "plot", "profile", "_version"}, set()),
+    "macfm": ({"imputer", "judge", "plot", "profile", "report", "_version"}, set()),
     "files": ({"_errors", "_replace", "table"}, {"numpy", "pandas"}),
-    "profile": ({"table"}, {"numpy", "pandas", "scipy"}),
+    "profile": (
+        {"table", "_callable", "_words", "_plain"},
+        {"numpy", "pandas", "scipy"},
+    ),
     "plot": ({"_errors", "table", "profile"}, {"numpy", "matplotlib"}),
+    "page": ({"plot", "_words"}, {"jinja2", "markupsafe"}),
     "judge": (
-        {"imputer", "table", "_budget"},
+        {"imputer", "table", "_errors", "_plain", "_renamed", "_words"},
         {
             *("numpy", "pandas", "scipy", "sklearn", "joblib", "torch"),
             *("threadpoolctl", "miceforest", "hyperimpute", "gcimpute"),
         },
     ),
     "bench": (
-        {"judge", "files", "table", "_version"},
         {
-            *("numpy", "pandas", "scipy", "sklearn", "packaging", "rich"),
-            *("matplotlib", "jinja2", "markupsafe", "pyarrow"),
+            *("judge", "page", "files", "profile", "table"),
+            *("_errors", "_plain", "_progress", "_replace", "_version", "_words"),
+        },
+        {
+            *("numpy", "pandas", "scipy", "sklearn", "packaging"),
+            *("matplotlib", "pyarrow"),
         },
     ),
     "report": (
-        {"judge", "table", "profile", "plot", "_version", "_replace"},
-        {"numpy", "pandas", "matplotlib", "jinja2", "markupsafe"},
+        {
+            *("imputer", "judge", "page", "plot", "profile", "table"),
+            *("_callable", "_errors", "_replace", "_version", "_words"),
+        },
+        {"numpy", "pandas", "matplotlib"},
     ),
     "cli": (
         {"macfm", "bench", "judge", "files", "profile", "report"},
@@ -145,7 +159,8 @@ def targets(path: Path) -> Iterator[str]:
     for origin, name in imports(path.read_text("utf-8"), module, eager=False):
         if origin.split(".")[0] != "macfm":
             continue
-        for dotted in (f"{origin}.{name}", f"{origin}.__init__", origin):
+        inside = f"{origin}.{name}"
+        for dotted in (inside, f"{inside}.__init__", f"{origin}.__init__", origin):
             if dotted in MODULES:
                 yield dotted
                 break

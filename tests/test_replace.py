@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from macfm._replace import replace_file, replace_folder
+from macfm._replace import move_file, replace_file, replace_folder
 
 fcntl = pytest.importorskip("fcntl", reason="locks of POSIX")
 
@@ -162,3 +162,16 @@ def test_errors_name_the_place(tmp_path, monkeypatch):
             write(tmp_path / "out")
         assert caught.value.filename == str(tmp_path / "out")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_finished_file_takes_the_place_of_another(tmp_path):
+    for before in (None, b"old"):
+        (tmp_path / "new").write_bytes(b"new")
+        if before is not None:
+            (tmp_path / "out").write_bytes(before)
+        move_file(tmp_path / "new", tmp_path / "out")
+        assert (tmp_path / "out").read_bytes() == b"new"
+        assert os.listdir(tmp_path) == ["out"]
+    with pytest.raises(FileNotFoundError) as caught:
+        move_file(tmp_path / "new", tmp_path / "out")
+    assert caught.value.filename == str(tmp_path / "out")

@@ -21,7 +21,7 @@ try:
 except ImportError:  # Windows, where nothing tells a leftover from work in progress
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["replace_file", "replace_folder", "restore_folder"]
+__all__ = ["move_file", "replace_file", "replace_folder", "restore_folder"]
 
 _UNFINISHED, _FORMER = "tmp", "old"
 
@@ -57,6 +57,12 @@ def replace_file(
             if os.path.lexists(target) and not overwrite:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
             os.replace(beside, target)
+
+
+def move_file(finished: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+    """Put a finished file of the same folder in the place of another, or of none."""
+    with _named(path):
+        os.replace(finished, path)
 
 
 def replace_folder(

@@ -1,11 +1,13 @@
 """Record files: what is written is read, and what is not a record is named."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from macfm.bench.records import (
+    FORMAT,
     append_record,
     latest,
     read_records,
@@ -16,7 +18,7 @@ from macfm.bench.records import (
 
 def record(**changes):
     base = {
-        "format": 1,
+        "format": 2,
         "dataset": "wine",
         "quirks": [],
         "mechanism": "mcar",
@@ -73,7 +75,7 @@ def test_half_a_line_left_by_a_crash_is_passed_over_and_then_replaced(tmp_path):
     [
         ("{oops}", "line 2: not a record"),
         ("[1]", "line 2: not a record of the benchmark"),
-        ('{"format": 99}', "line 2: format 99; this version reads 1"),
+        ('{"format": 99}', "line 2: format 99; this version reads 2"),
     ],
 )
 def test_what_is_not_a_record_is_named_with_file_and_line(tmp_path, line, message):
@@ -87,3 +89,41 @@ def test_what_is_not_a_record_is_named_with_file_and_line(tmp_path, line, messag
 def test_a_folder_without_records_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="no records"):
         read_records(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("macfm", "macfm-median"),
+        ("macfm-mean", "macfm"),
+        ("macfm-paper", "macfm-paper"),
+        ("mean", "mean"),
+    ],
+)
+@pytest.mark.parametrize("change", ["", " solver=euler"])
+def test_methods_of_format_1_have_their_present_names(tmp_path, old, new, change):
+    path = tmp_path / "a.jsonl"
+    names = {"method": old, "label": old + change, "fit_shared_with": old}
+    append_record(path, record(format=1, **names))
+    append_record(path, record(method=old, label=old))
+    first, second = read_records(path)
+    assert first == record(method=new, label=new + change, fit_shared_with=new)
+    assert second == record(method=old, label=old)
+
+
+COMMITTED = sorted((Path(__file__).parents[2] / "benchmarks").rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
+def test_committed_records_keep_their_meaning(path):
+    raw = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    found = read_records(path)
+    assert len(found) == len(raw)
+    changed = {"method", "label", "fit_shared_with", "format"}
+    for before, after in zip(raw, found, strict=True):
+        assert after["format"] == FORMAT
+        assert all(after[key] == before[key] for key in before if key not in changed)
+        read_out = (after.get("settings") or {}).get("method")
+        by_mean = {"macfm": "mean", "macfm-median": "sample"}.get(after["method"])
+        if read_out and by_mean and after["ablation"] is None:
+            assert read_out == by_mean

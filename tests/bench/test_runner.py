@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +14,12 @@ import pandas as pd
 import pytest
 
 from macfm.bench import runner
-from macfm.bench.cell import Job, import_plugins, make_holes, run_job
+from macfm.bench.cell import Job, blank_record, import_plugins, make_holes, run_job
 from macfm.bench.datasets import LoadedTable, load_table
-from macfm.bench.records import read_records
+from macfm.bench.records import FORMAT, append_record, read_records
 from macfm.bench.runner import interpreter_for, make_plan
 from macfm.bench.spec import Cell, Spec
+from macfm.bench.summary import Outcomes
 from macfm.judge import methods
 
 PLUGIN = '''
@@ -376,20 +377,20 @@ def test_read_outs_of_one_model_share_its_fit(table):
     settings = {"max_steps": 5, "n_trials": 5, "d_model": 16, "n_networks": 1}
     cells = tuple(
         Cell("mine", (), "mcar", 0.3, 0, name, settings)
-        for name in ("macfm", "macfm-mean")
+        for name in ("macfm-median", "macfm")
     )
     job = Job(cells, device="cpu", table=str(table), n_draws=2)
     spec = replace(
         SPEC,
-        methods=("macfm", "macfm-mean", "macfm-paper"),
-        settings={"macfm": settings, "macfm-mean": settings},
+        methods=("macfm", "macfm-median", "macfm-paper"),
+        settings={"macfm": settings, "macfm-median": settings},
     )
     jobs = make_plan(spec, "unused.jsonl", table=str(table)).jobs
     assert [len(j.cells) for j in jobs] == [2, 1]
     first, second = run_job(job)
     assert first["status"] == second["status"] == "ok", first["error"]
     assert first["fit_shared_with"] is None
-    assert second["fit_shared_with"] == "macfm"
+    assert second["fit_shared_with"] == "macfm-median"
     assert first["seconds"]["fit"] == second["seconds"]["fit"]
     assert first["scores"]["out"]["mae"] != second["scores"]["out"]["mae"]
     assert second["network_evaluations_per_row"] < first["network_evaluations_per_row"]
@@ -481,18 +482,16 @@ def test_a_dataset_that_cannot_be_loaded_fails_its_cells_only(plan, table):
     assert "mine.csv" in records[0]["error"]
 
 
-def test_interrupting_ends_the_processes_and_keeps_what_is_done(
-    table, plugin, tmp_path
-):
-    output = tmp_path / "records.jsonl"
+def interrupted(by, plan, spec):
+    """Run a spec in another process, ended by a signal after its first record."""
+    work = plan(spec)
+    job = work.jobs[0]
     script = f"""
-from dataclasses import replace
 from macfm.bench.runner import make_plan
 from macfm.bench.spec import Spec
-spec = Spec(datasets=("mine",), methods=("mean", "toy"), mechanisms=("mcar",),
-            masks=1, settings={{"toy": {{"mood": "slow"}}}})
-for record in make_plan(spec, {str(output)!r}, table={str(table)!r},
-                        plugins=[{plugin!r}], n_threads=1).run():
+for record in make_plan(Spec.from_dict({asdict(spec)!r}), {str(work.output)!r},
+                        table={job.table!r}, plugins={job.plugins!r},
+                        n_threads=1).run():
     print(record["label"], flush=True)
 """
     process = subprocess.Popen(
@@ -502,17 +501,56 @@ for record in make_plan(spec, {str(output)!r}, table={str(table)!r},
         text=True,
         start_new_session=True,
     )
-    assert process.stdout.readline().strip() == "mean"
-    time.sleep(1)
-    os.kill(process.pid, signal.SIGINT)
-    process.wait(timeout=20)
-    process.stdout.close()
+    with process.stdout:
+        assert process.stdout.readline().strip() == "mean"
+        time.sleep(1)
+        os.kill(process.pid, by)
+        process.wait(timeout=20)
     assert process.returncode != 0
-    assert [record["label"] for record in read_records(output)] == ["mean"]
+    assert [record["label"] for record in read_records(work.output)] == ["mean"]
+
+
+def test_interrupting_ends_the_processes_and_keeps_what_is_done(plan):
+    slow = replace(SPEC, methods=("mean", "toy"), settings={"toy": {"mood": "slow"}})
+    interrupted(signal.SIGINT, plan, slow)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows")
+def test_a_run_whose_parent_was_killed_half_way_goes_on(plan):
+    pausing = {"reader": {"pause_in_fit": 3.0}}
+    spec = replace(SPEC, methods=("mean", "reader"), settings=pausing)
+    interrupted(signal.SIGKILL, plan, spec)
+    rest = plan(spec)
+    assert (rest.n_done, rest.n_cells) == (1, 1)
+    (record,) = rest.run()
+    assert (record["label"], record["status"]) == ("reader", "ok")
+    assert [r["label"] for r in read_records(rest.output)] == ["mean", "reader"]
+    assert plan(spec).n_cells == 0
+
+
+@pytest.mark.parametrize(("mood", "failed"), [("good", False), ("bad", True)])
+def test_a_run_in_which_everything_failed_can_be_told(plan, mood, failed):
+    work = plan(replace(SPEC, methods=("toy",), settings={"toy": {"mood": mood}}))
+    found = Outcomes.of(work.run())
+    assert found.all_failed is failed
+    assert found.n_ok + found.n_failed == work.n_cells == 1
+    assert not Outcomes.of([]).all_failed
 
 
 def test_records_are_lines_of_json(plan):
     work = plan(replace(SPEC, methods=("mean",)))
     list(work.run())
     (line,) = work.output.read_text().splitlines()
-    assert json.loads(line)["format"] == 1
+    assert json.loads(line)["format"] == FORMAT
+
+
+def test_a_run_with_records_of_format_1_goes_on(plan):
+    spec = replace(SPEC, methods=("macfm", "macfm-median"))
+    work = plan(spec)
+    (job,) = work.jobs
+    former = blank_record(job.cells[1], job) | {"status": "ok", "format": 1}
+    work.output.parent.mkdir()
+    append_record(work.output, former | {"method": "macfm", "label": "macfm"})
+    rest = plan(spec)
+    assert rest.n_done == 1
+    assert [cell.label for job in rest.jobs for cell in job.cells] == ["macfm"]

@@ -77,7 +77,7 @@ def test_a_report_that_cannot_be_made_names_the_table(folder, run, monkeypatch, 
     def fail(*args, **kwargs):
         raise OverflowError("int too big\nto convert")
 
-    monkeypatch.setattr("macfm.report.write_report", fail)
+    monkeypatch.setattr("macfm.report.report", fail)
     result = run("report", "numbers.csv", "-o", "r.html", "--no-compare", *quick)
     assert result.exit_code == 1
     said = "numbers.csv: the report r.html could not be made (int too big to convert)"

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+import macfm
 from macfm import MACFMImputer, describe_model
-from macfm.report import make_report
 
 QUICK = {
     "max_steps": 15,
@@ -194,7 +194,7 @@ def test_a_comparison_hides_cells_that_rules_would_leave():
 
     frame = clinic()
     model = imputer(leave=RULES, derive=FORMULAS, n_steps=2)
-    found = compare(frame, imputer=model, methods=["mean"], n_folds=1, n_draws=2)
+    found = compare(frame, imputer=model, methods=["mean"], repeats=1, n_draws=2)
     scores = found.table("rmse_ratio", "number")["macfm"].astype(float)
     assert scores.notna().all()
     assert "age_dx" in scores.index
@@ -210,7 +210,7 @@ def test_the_report_says_what_stays_empty_and_what_is_computed(as_mask):
         frame.isna() & (frame[["diabetes"]] == "No").to_numpy() if as_mask else RULES
     )
     model = imputer(leave=leave, derive=FORMULAS, n_steps=2).fit(frame)
-    page = make_report(model, frame, comparison=None).html
+    page = macfm.report(frame, model, compare=False).html
     assert "computed: weight / height**2" in page
     assert "made to agree with bmi = weight / height**2" in page
     if as_mask:
@@ -219,7 +219,7 @@ def test_the_report_says_what_stays_empty_and_what_is_computed(as_mask):
         assert "stays empty where diabetes == &#39;No&#39;" in page
         assert "left missing: age_dx (diabetes == &#39;No&#39;)" in page
     draws = model.sample(frame, n_draws=3)
-    make_report(model, frame, comparison=None, draws=draws)
+    macfm.report(frame, model, compare=False, draws=draws)
 
 
 def test_an_empty_column_of_text_keeps_its_type_if_it_stays_empty(fitted):

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from macfm import MACFMImputer
-from macfm.judge import _compare as module
-from macfm.judge import compare, expected_by_rank, usual_methods
+from macfm import MACFMImputer, judge
+from macfm.judge import compare, expected_coverage, usual_methods
 from macfm.judge._coverage import coverage_table, held_by_rank
 from macfm.judge.frames import number_text, plain_frame
 from macfm.judge.methods import METHODS, Method
@@ -41,7 +40,7 @@ def trained(frame):
     """A comparison with enough training to learn a line."""
     imputer = tiny(max_steps=300, d_model=32, dropout=0.0, ema_decay=0.98)
     imputer.set_params(learning_rate=5e-3, stopping="none")
-    return compare(frame, imputer=imputer, n_folds=2)
+    return compare(frame, imputer=imputer, repeats=2)
 
 
 def test_a_copy_is_found_and_noise_is_not(trained):
@@ -90,7 +89,7 @@ def test_errors_pool_the_folds(trained):
 
 
 def test_the_same_seed_gives_the_same_answer(frame):
-    first, second = (compare(frame, imputer=tiny(), n_folds=1) for _ in range(2))
+    first, second = (compare(frame, imputer=tiny(), repeats=1) for _ in range(2))
     without = lambda table: table.drop(columns="seconds", errors="ignore")  # noqa: E731
     tables = ("columns", "folds", "overall", "pairs", "calibration", "certainty")
     assert first.verdict == second.verdict
@@ -99,7 +98,7 @@ def test_the_same_seed_gives_the_same_answer(frame):
         pd.testing.assert_frame_equal(
             without(getattr(first, name)), without(getattr(second, name))
         )
-    other = compare(frame, imputer=tiny(), n_folds=1, seed=1)
+    other = compare(frame, imputer=tiny(), repeats=1, seed=1)
     assert not first.columns["rmse"].equals(other.columns["rmse"])
 
 
@@ -123,7 +122,7 @@ def test_only_observed_cells_are_hidden_and_none_twice(frame, monkeypatch):
     monkeypatch.setitem(METHODS, "spy", Spy)
     Spy.seen = ()
     before = frame.copy()
-    found = compare(frame, imputer=tiny(), methods=["spy"], n_folds=4, share=0.25)
+    found = compare(frame, imputer=tiny(), methods=["spy"], repeats=4, share=0.25)
     pd.testing.assert_frame_equal(frame, before)
     holes = frame.isna().to_numpy()
     hidden = np.stack([table.isna().to_numpy() & ~holes for table in Spy.seen])
@@ -142,7 +141,7 @@ def test_a_method_that_fails_is_named_and_left_out(frame, monkeypatch):
             raise RuntimeError("no idea")
 
     monkeypatch.setitem(METHODS, "broken", Broken)
-    found = compare(frame, imputer=tiny(), methods=["broken", "mean"], n_folds=1)
+    found = compare(frame, imputer=tiny(), methods=["broken", "mean"], repeats=1)
     assert found.methods == ["macfm", "mean"]
     assert found.notes == ("broken failed: RuntimeError: no idea.",)
     assert "broken failed" in found.summary()
@@ -166,7 +165,7 @@ def test_tables_as_users_have_them():
         }
     )
     imputer = tiny(ignore=["skip"], bounds={"count": (0, 9), "same": (0, 2)})
-    found = compare(frame, imputer=imputer, n_folds=1, methods=["knn"])
+    found = compare(frame, imputer=imputer, repeats=1, methods=["knn"])
     assert found.left_out == {
         "skip": "ignored",
         "id": "looks like an identifier",
@@ -188,12 +187,12 @@ def test_tables_as_users_have_them():
 
 
 def test_only_columns_the_imputer_fills_are_scored(frame):
-    found = compare(frame, imputer=tiny(only=["noise"]), n_folds=1, methods=[])
+    found = compare(frame, imputer=tiny(only=["noise"]), repeats=1, methods=[])
     assert found.columns["column"].unique().tolist() == ["noise"]
 
 
 def test_rows_are_sampled_and_it_says_so(frame):
-    found = compare(frame, imputer=tiny(), n_folds=1, max_rows=100, methods=[])
+    found = compare(frame, imputer=tiny(), repeats=1, max_rows=100, methods=[])
     assert (found.n_rows, found.n_rows_used) == (300, 100)
     assert "100 of 300 rows were looked at." in found.summary()
 
@@ -201,9 +200,7 @@ def test_rows_are_sampled_and_it_says_so(frame):
 def test_a_time_limit_leaves_out_folds(frame, monkeypatch):
     clock = iter(np.arange(0, 10_000, 5.0))
     monkeypatch.setattr("macfm.judge._folds.time.perf_counter", lambda: next(clock))
-    found = compare(
-        frame, imputer=tiny(), methods=[], n_folds=5, time_limit=30, n_draws=2
-    )
+    found = compare(frame, imputer=tiny(), methods=[], repeats=5, budget=30, n_draws=2)
     assert 1 <= found.n_folds < 5
     assert f"{found.n_folds} of 5 folds were run in 30 seconds." in found.notes
 
@@ -214,7 +211,7 @@ def test_progress_counts_the_fits(frame):
         frame,
         imputer=tiny(),
         methods=["knn"],
-        n_folds=2,
+        repeats=2,
         progress=lambda *step: said.append(step),
     )
     assert said[0] == (0, 6, "knn")
@@ -245,7 +242,7 @@ def test_summary_shows_all_methods_and_the_coverage(trained):
 
 def test_nothing_to_compare():
     frame = pd.DataFrame({"a": [1.0, None], "b": ["x", "y"]})
-    found = compare(frame, imputer=tiny(), n_folds=1)
+    found = compare(frame, imputer=tiny(), repeats=1)
     assert found.n_cells == 0
     assert found.summary().startswith("Nothing could be compared.")
     json.dumps(found.to_json(), allow_nan=False)
@@ -257,17 +254,18 @@ def test_coverage_of_calibrated_draws_is_as_expected(discrete):
     x = rng.poisson(0.7, (21, 20_000)) if discrete else rng.normal(size=(21, 20_000))
     for level in (0.5, 0.8, 0.9):
         held = held_by_rank(x[1:], x[0], level).mean()
-        assert held == pytest.approx(expected_by_rank(level, 20), abs=0.01)
+        assert held == pytest.approx(expected_coverage(level, 20), abs=0.01)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_folds": 0}, "n_folds must be at least 1, got n_folds=0"),
+        ({"repeats": 0}, "repeats must be at least 1, got repeats=0"),
         ({"share": 1.5}, r"share must lie between 0 and 1, got share=1\.5"),
-        ({"n_folds": 3, "share": 0.4}, r"n_folds \* share must not exceed 1"),
+        ({"repeats": 3, "share": 0.4}, r"repeats \* share must not exceed 1"),
         ({"n_draws": 1}, "n_draws must be at least 2, got n_draws=1"),
         ({"methods": ["mena"]}, "there is no method 'mena'"),
+        ({"budget": "soon"}, "budget: 'soon' is not a length of time"),
         ({"n_threads": 0}, "n_threads must be at least 1, got n_threads=0"),
     ],
 )
@@ -311,7 +309,7 @@ def test_codes_are_written_as_whole_numbers():
 
 def test_arrays_and_polars_frames_compare_alike(frame):
     pl = pytest.importorskip("polars")
-    options = {"n_folds": 1, "methods": ["knn"]}
+    options = {"repeats": 1, "methods": ["knn"]}
     numbers = frame.drop(columns="sign")
     first = compare(numbers, imputer=tiny(), **options)
     second = compare(numbers.to_numpy(), imputer=tiny(), **options)
@@ -324,10 +322,35 @@ def test_arrays_and_polars_frames_compare_alike(frame):
     assert first.columns["rmse"].tolist() == third.columns["rmse"].tolist()
 
 
-def test_the_public_names_are_listed():
-    assert set(module.__all__) == {
-        *("Comparison", "compare", "expected_by_rank", "seconds_words")
-    }
+def test_the_public_names_are_there():
+    for name in judge.__all__:
+        assert hasattr(judge, name)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"n_folds": 1}, {"repeats": 1}),
+        ({"repeats": 1, "time_limit": 60}, {"repeats": 1, "budget": "1m"}),
+    ],
+)
+def test_former_names_work_and_are_told(frame, old, new):
+    options = {"imputer": tiny(), "methods": [], "n_draws": 2}
+    with pytest.warns(FutureWarning, match="is now called"):
+        first = compare(frame, **options, **old)
+    second = compare(frame, **options, **new)
+    pd.testing.assert_frame_equal(first.columns, second.columns)
+
+
+def test_a_name_is_not_given_twice(frame):
+    with pytest.raises(TypeError, match="n_folds is now called repeats"):
+        compare(frame, n_folds=1, repeats=1)
+
+
+def test_expected_coverage_tends_to_the_level_with_more_draws():
+    few, many = expected_coverage(0.9, 20), expected_coverage(0.9, 400)
+    assert few == pytest.approx(0.9 * 19 / 21)
+    assert few < many == pytest.approx(0.9, abs=0.01)
 
 
 class Truthful(Spy):
@@ -369,7 +392,7 @@ def numbers():
 
 
 def versus(table, **options):
-    options = {"methods": ["mean", "truthful", "twin"], "n_folds": 2} | options
+    options = {"methods": ["mean", "truthful", "twin"], "repeats": 2} | options
     return compare(table, imputer=tiny(), **options)
 
 
@@ -417,7 +440,7 @@ def test_a_planted_column_that_hardly_varies_changes_no_verdict(numbers, liars):
 
 
 def test_where_columns_say_nothing_the_mean_is_advised(numbers):
-    found = compare(numbers, imputer=tiny(), methods=["mice"], n_folds=2)
+    found = compare(numbers, imputer=tiny(), methods=["mice"], repeats=2)
     assert found.advice.method == "mean"
     assert "fill in the column mean" in found.advice.sentences[0]
 
@@ -447,11 +470,11 @@ def test_every_method_gets_the_same_threads(frame, monkeypatch):
     monkeypatch.setitem(METHODS, "counting", Counting)
     ours = Imputer(**tiny().get_params())
     before = torch.get_num_threads()
-    found = compare(frame, imputer=ours, methods=["counting"], n_folds=1, n_threads=2)
+    found = compare(frame, imputer=ours, methods=["counting"], repeats=1, n_threads=2)
     assert seen == [(2, 2, {2}), (None, 2, {2})]
     assert torch.get_num_threads() == before
     assert found.n_threads == 2
-    assert compare(frame, imputer=ours, methods=["counting"], n_folds=1).n_threads >= 1
+    assert compare(frame, imputer=ours, methods=["counting"], repeats=1).n_threads >= 1
     assert seen[2][0] == seen[2][1] == seen[3][1]
 
 
@@ -499,7 +522,7 @@ def test_a_method_that_leaves_holes_failed(frame, monkeypatch):
             return table
 
     monkeypatch.setitem(METHODS, "lazy", Lazy)
-    found = compare(frame, imputer=tiny(), methods=["lazy"], n_folds=1)
+    found = compare(frame, imputer=tiny(), methods=["lazy"], repeats=1)
     assert found.methods == ["macfm", "mean"]
     assert "lazy failed: ValueError:" in found.notes[0]
     assert "left empty" in found.notes[0]
@@ -510,8 +533,8 @@ def test_training_cut_short_is_told(frame):
         frame,
         imputer=MACFMImputer(random_state=0, verbose=False, stopping="none"),
         methods=[],
-        n_folds=1,
-        time_limit=1,
+        repeats=1,
+        budget=1,
     )
     assert any("time limit ended macfm's training" in note for note in found.notes)
 
@@ -520,4 +543,4 @@ def test_trees_are_usual_where_they_are_quick():
     assert "extra-trees" in usual_methods(155, 20)
     assert "extra-trees" not in usual_methods(5000, 20)
     assert "extra-trees" not in usual_methods(60, 70)
-    assert "extra-trees" not in usual_methods(155, 20, time_limit=10)
+    assert "extra-trees" not in usual_methods(155, 20, budget=10)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from macfm._plain import plain
 
 __all__ = [
     "FORMAT",
@@ -18,8 +19,10 @@ __all__ = [
     "record_line",
 ]
 
-#: Format of the records written; a newer one is refused.
-FORMAT = 1
+#: Format of the records written; older ones are translated, a newer one is refused.
+FORMAT = 2
+#: What the methods of format 1 are called now: `macfm` is the imputer's default.
+_FORMER = {"macfm": "macfm-median", "macfm-mean": "macfm"}
 
 Record = dict[str, Any]
 
@@ -39,7 +42,8 @@ def record_key(record: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def record_line(record: Mapping[str, Any]) -> str:
     """Return a record as the line of JSON it is kept as."""
-    return json.dumps(_tidy(record), allow_nan=False, separators=(",", ":")) + "\n"
+    tidy = plain(record, digits=7)
+    return json.dumps(tidy, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def append_record(path: str | Path, record: Mapping[str, Any]) -> None:
@@ -58,7 +62,8 @@ def append_record(path: str | Path, record: Mapping[str, Any]) -> None:
 def read_records(*paths: str | Path) -> list[Record]:
     """Return the records of files, or of all .jsonl files of folders, in their order.
 
-    A line that is not a record is an error that names it; only a last line without an
+    Records of older formats come back as those of the present one. A line that is not
+    a record is an error that names it; only a last line without an
     end, which a crash may leave, is passed over.
     """
     records = []
@@ -94,6 +99,8 @@ def _parse(line: str, where: str) -> Record:
         raise ValueError(f"{where}: not a record: {error}") from None
     if not isinstance(record, dict) or "format" not in record:
         raise ValueError(f"{where}: not a record of the benchmark")
+    if record["format"] == 1:
+        return _translated(record)
     if record["format"] != FORMAT:
         raise ValueError(
             f"{where}: format {record['format']!r}; this version reads {FORMAT}"
@@ -101,16 +108,12 @@ def _parse(line: str, where: str) -> Record:
     return record
 
 
-def _tidy(value: Any) -> Any:
-    """Plain data with floats of seven digits; what is not finite becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): _tidy(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_tidy(entry) for entry in value]
-    if isinstance(value, float):
-        return float(f"{value:.7g}") if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if hasattr(value, "item"):
-        return _tidy(value.item())
-    return str(value)
+def _translated(record: Record) -> Record:
+    """A record of format 1 with the present names of its methods."""
+    names = {}
+    for key in ("method", "label", "fit_shared_with"):
+        # The label of an ablation is the method and what was changed.
+        first, *rest = (record.get(key) or "").split(" ", 1)
+        if first in _FORMER:
+            names[key] = " ".join([_FORMER[first], *rest])
+    return record | names | {"format": FORMAT}

@@ -6,8 +6,9 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from macfm._errors import ParameterError
 from macfm.judge.mechanisms import MECHANISMS
 
 __all__ = ["Ablation", "Cell", "Spec"]
@@ -137,22 +138,22 @@ class Spec:
     def __post_init__(self) -> None:
         for rate in self.rates:
             if not isinstance(rate, int | float) or not 0 < rate < 1:
-                raise ValueError(f"rates must lie between 0 and 1, got {rate!r}")
+                _refuse("rates", f"rates must lie between 0 and 1, got {rate!r}")
         for mechanism in self.mechanisms:
             if mechanism not in MECHANISMS:
                 known = ", ".join(MECHANISMS)
-                raise ValueError(f"no mechanism {mechanism!r}; there are: {known}")
+                _refuse("mechanisms", f"no mechanism {mechanism!r}; there are: {known}")
         if self.masks < 1:
-            raise ValueError(f"masks must be at least 1, got {self.masks}")
+            _refuse("masks", f"masks must be at least 1, got {self.masks}")
         if self.time_limit <= 0:
-            raise ValueError(f"time_limit must be positive, got {self.time_limit}")
+            _refuse("time_limit", f"time_limit must be positive, got {self.time_limit}")
         if self.n_draws < 2:
-            raise ValueError(f"n_draws must be at least 2, got {self.n_draws}")
+            _refuse("n_draws", f"n_draws must be at least 2, got {self.n_draws}")
         if self.rows is not None and self.rows < LEAST_ROWS:
-            raise ValueError(f"rows must be at least {LEAST_ROWS}, got {self.rows}")
+            _refuse("rows", f"rows must be at least {LEAST_ROWS}, got {self.rows}")
         for name in self.settings:
             if name not in self.methods:
-                raise ValueError(f"settings for {name!r}, which is not in methods")
+                _refuse("settings", f"settings for {name!r}, which is not in methods")
 
     @classmethod
     def read(cls, path: str | Path) -> Spec:
@@ -229,7 +230,7 @@ class Spec:
         for name in names:
             if name not in known:
                 there = ", ".join(known) or "none"
-                raise ValueError(f"no ablation {name!r}; there are: {there}")
+                _refuse("ablations", f"no ablation {name!r}; there are: {there}")
         kept = [
             replace(ablation, datasets=ablation.datasets or self.datasets)
             for ablation in self.ablations
@@ -277,6 +278,10 @@ class Spec:
             ablation,
             rows=self.rows,
         )
+
+
+def _refuse(parameter: str, why: str) -> NoReturn:
+    raise ParameterError(why, parameter=parameter)
 
 
 def _places(

@@ -28,7 +28,7 @@ OWN_TABLE_METHODS = (
     "em",
     "softimpute",
     "macfm",
-    "macfm-mean",
+    "macfm-median",
 )
 
 
@@ -206,13 +206,13 @@ def report(
       macfm bench report benchmarks/quick.jsonl -o report/
     """
     from macfm.bench.records import read_records
-    from macfm.bench.report import write_report
+    from macfm.bench.report import write_pages
 
     with one_sentence():
         found = read_records(*records)
         if masks is not None:
             found = [record for record in found if record["mask"] < masks]
-        paths = write_report(
+        paths = write_pages(
             found,
             Path(output),
             published=not no_published,
@@ -292,7 +292,7 @@ def _carry_out(plan: Plan, *, quiet: bool) -> None:
     )
 
     from macfm.bench.records import latest, read_records
-    from macfm.bench.summary import ranking_table
+    from macfm.bench.summary import Outcomes, ranking_table
 
     screen, errors = Console(stderr=True, quiet=quiet), Console(stderr=True)
     if plan.n_done:
@@ -329,5 +329,5 @@ def _carry_out(plan: Plan, *, quiet: bool) -> None:
         click.echo(f"records: {plan.output}")
         if n_failed:
             click.echo(f"{n_failed} cells have no result; the records say why")
-    if known and all(record["status"] != "ok" for record in known):
+    if Outcomes.of(known).all_failed:
         raise click.exceptions.Exit(1)

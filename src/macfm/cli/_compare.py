@@ -93,11 +93,11 @@ def compare(
             source.frame,
             imputer=imputer,
             methods=chosen,
-            n_folds=folds,
+            repeats=folds,
             share=share,
             seed=options["seed"],
             n_threads=threads,
-            time_limit=budget,
+            budget=budget,
             progress=progress,
         )
     if as_json:

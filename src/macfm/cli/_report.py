@@ -93,23 +93,23 @@ def write(
     draws: list[pd.DataFrame] | None = None,
 ) -> None:
     """Write the page of a fitted imputer and the table it filled."""
-    from macfm.report import write_report
+    from macfm.report import report as make_page
 
     if not options.get("no_compare"):
         voice.say("comparing with other methods on hidden cells, for the report")
     try:
-        write_report(
-            imputer,
+        page = make_page(
             source.labelled(frame),
-            path,
+            imputer,
             completed=None if completed is None else source.labelled(completed),
             draws=None if draws is None else [source.labelled(one) for one in draws],
-            comparison=None if options.get("no_compare") else "quick",
+            compare=not options.get("no_compare"),
             title=options.get("title"),
             name=os.path.basename(source.file.source),
             seed=options["seed"],
             flags=True,
         )
+        page.save(path)
     except (ValueError, OverflowError) as error:
         said = " ".join(str(error).split())
         raise Failure(

@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from numbers import Integral
 from typing import Any, Literal
 
-from macfm._budget import seconds_of
 from macfm._errors import ParameterError
+from macfm._words import read_seconds
 from macfm.imputer._rules import FLAG, Rule, integer, is_pair, number, one_of
 
 __all__ = [
@@ -358,7 +358,7 @@ _OPTIONAL_COUNT = Rule(
 
 def _is_budget(value: Any) -> bool:
     try:
-        return value is None or seconds_of(value) > 0
+        return value is None or read_seconds(value) > 0
     except ValueError:
         return False
 

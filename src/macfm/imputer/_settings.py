@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from macfm._budget import seconds_of
 from macfm._errors import ParameterError, Said
+from macfm._words import read_seconds
 from macfm.flow import (
     LossConfig,
     NetworkConfig,
@@ -89,7 +89,7 @@ def resolve(
     """
     flat = flat_parameters(parameters)
     values = preset_values(flat, n_rows=n_rows, n_columns=n_columns)
-    budget = None if flat["budget"] is None else seconds_of(flat["budget"])
+    budget = None if flat["budget"] is None else read_seconds(flat["budget"])
     values |= {"method": flat["method"], "budget": budget}
     return from_values(values)
 

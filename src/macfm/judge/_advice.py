@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
-if TYPE_CHECKING:
-    from macfm.judge._comparison import Comparison
+from macfm._words import listed, seconds_words
 
-__all__ = ["Advice", "Ranking", "advise", "rank", "seconds_words", "verdict"]
+__all__ = ["Advice", "Ranking", "advise", "rank", "verdict"]
 
 QUICKER, WORTH = 2.0, 1.0  # times as quick, and seconds a fit, to give up a shade for
 LOWER = {"rmse_ratio": True, "mae_ratio": True, "accuracy": False}
@@ -21,6 +20,17 @@ BEST = {
     "rmse_ratio": "the lowest error of numbers",
     "accuracy": "the most categories right",
 }
+
+
+class Scored(Protocol):
+    """Scores of methods, as `Comparison` holds them."""
+
+    @property
+    def columns(self) -> pd.DataFrame: ...
+    @property
+    def overall(self) -> pd.DataFrame: ...
+    @property
+    def pairs(self) -> pd.DataFrame: ...
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,7 @@ class Ranking:
         return self.order[0]
 
 
-def rank(found: Comparison, score: str, among: Sequence[str] = ()) -> Ranking | None:
+def rank(found: Scored, score: str, among: Sequence[str] = ()) -> Ranking | None:
     """Return the methods by a score, all or some; None if none has it."""
     scores = found.overall.set_index("method")[score].dropna()
     scores = scores[[m for m in scores.index if not among or m in among]]
@@ -86,14 +96,14 @@ def rank(found: Comparison, score: str, among: Sequence[str] = ()) -> Ranking | 
     return Ranking(score, order, tied, behind, [best, *near])
 
 
-def _gap(found: Comparison, score: str, one: str, other: str) -> pd.Series:
+def _gap(found: Scored, score: str, one: str, other: str) -> pd.Series:
     """The difference between two methods."""
     pairs = found.pairs[found.pairs["score"] == score]
     sides = [set(pair) for pair in zip(pairs["method"], pairs["other"], strict=True)]
     return pairs.iloc[sides.index({one, other})]
 
 
-def verdict(found: Comparison) -> list[str]:
+def verdict(found: Scored) -> list[str]:
     """Say who does best on numbers and on categories, and who does as well."""
     lines = []
     for score, what in KINDS.items():
@@ -114,7 +124,7 @@ def verdict(found: Comparison) -> list[str]:
     return lines
 
 
-def advise(found: Comparison) -> Advice:
+def advise(found: Scored) -> Advice:
     """Return which method to use for the table of a comparison, and why.
 
     Notes
@@ -142,13 +152,13 @@ def advise(found: Comparison) -> Advice:
     return Advice(chosen, draws, tuple(said))
 
 
-def _choose(found: Comparison, among: list[str]) -> str | None:
+def _choose(found: Scored, among: list[str]) -> str | None:
     """The method to use, of some."""
     rankings = [r for s in KINDS if (r := rank(found, s, among)) is not None]
     if not rankings:
         return None
     # The kind with more hidden cells comes first where no method is near on both.
-    counts = found.columns[found.columns["method"] == found.methods[0]]
+    counts = found.columns[found.columns["method"] == found.overall["method"].iloc[0]]
     counts = counts.groupby("kind")["n_cells"].sum()
     kind = {"rmse_ratio": "number", "accuracy": "category"}
     rankings.sort(key=lambda r: -int(counts.get(kind[r.score], 0)))
@@ -169,7 +179,7 @@ def _choose(found: Comparison, among: list[str]) -> str | None:
     return quick[0] if quick else best
 
 
-def _reason(found: Comparison, rankings: list[Ranking], chosen: str) -> str:
+def _reason(found: Scored, rankings: list[Ranking], chosen: str) -> str:
     """Why this one."""
     if chosen == "mean":
         fill = {
@@ -210,7 +220,7 @@ def _reason(found: Comparison, rankings: list[Ranking], chosen: str) -> str:
     return f"Advice: use {_name(found, chosen)}; {reasons}{but}. {time}."
 
 
-def _scores(found: Comparison, method: str) -> str:
+def _scores(found: Scored, method: str) -> str:
     """Both scores of a method in brackets."""
     parts = []
     for score, what in KINDS.items():
@@ -219,18 +229,18 @@ def _scores(found: Comparison, method: str) -> str:
     return ", ".join(parts)
 
 
-def _name(found: Comparison, method: str) -> str:
+def _name(found: Scored, method: str) -> str:
     """A method's name inside a sentence."""
     title = found.overall.set_index("method").loc[method, "title"]
     return title.lower() if method in ("mean", "extra-trees") else title
 
 
-def _value(found: Comparison, score: str, method: str) -> str:
+def _value(found: Scored, score: str, method: str) -> str:
     value = found.overall.set_index("method").loc[method, score]
     return f"{value:.2f}" if LOWER[score] else f"{100 * value:.0f} %"
 
 
-def _shown(found: Comparison, score: str, method: str) -> str:
+def _shown(found: Scored, score: str, method: str) -> str:
     """A method with its score and the standard error of that."""
     row = found.overall.set_index("method").loc[method]
     value, error = row[score], row[f"{score}_se"]
@@ -241,20 +251,6 @@ def _shown(found: Comparison, score: str, method: str) -> str:
     return f"{_name(found, method)} ({text}{unit})"
 
 
-def seconds_words(seconds: float) -> str:
-    """Write a duration in two digits.
-
-    Examples
-    --------
-    >>> seconds_words(0.0123), seconds_words(4.21), seconds_words(84.2)
-    ('0.01 s', '4.2 s', '84 s')
-    """
-    if not np.isfinite(seconds):
-        return "–"
-    return f"{seconds:.{2 if seconds < 1 else 1 if seconds < 10 else 0}f} s"
-
-
 def _listed(names: Sequence[str]) -> str:
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    """Every name, however many there are."""
+    return listed(names, most=len(names))

@@ -9,6 +9,8 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from macfm._errors import ParameterError
+
 Seed = int | Sequence[int] | np.random.Generator
 Table = pd.DataFrame | np.ndarray
 
@@ -76,9 +78,21 @@ def offset(score: np.ndarray, mean: float) -> float:
 def check_rate(rate: float, below: float, name: str) -> None:
     """Refuse a rate that cannot be reached."""
     if not 0 < rate < 1:
-        raise ValueError(f"rate must lie between 0 and 1, got {rate}")
+        raise ParameterError(
+            f"rate must lie between 0 and 1, got {rate}", parameter="rate"
+        )
     if rate >= below:
-        raise ValueError(
+        raise ParameterError(
             f"{name} leaves some columns observed and so hides less than {below:.0%} "
-            f"of the cells, got rate={rate}"
+            f"of the cells, got rate={rate}",
+            parameter="rate",
+        )
+
+
+def check_driven(n_features: int) -> None:
+    """Refuse a table of one column, which has none to drive its holes."""
+    if n_features < 2:
+        raise ValueError(
+            "this mechanism needs a column to drive and one to be hidden, "
+            f"got {n_features} column; use MCAR or MNAR self-masking"
         )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pandas as pd
 
-from macfm.judge._advice import seconds_words
+from macfm._errors import ParameterError
+from macfm._renamed import renamed
+from macfm._words import read_seconds
 from macfm.judge._comparison import Comparison
-from macfm.judge._coverage import expected_by_rank
 from macfm.judge._folds import Run, SetUp
 from macfm.judge._threads import usual_threads
 from macfm.judge.frames import plain_frame
@@ -22,7 +23,7 @@ from macfm.table import TableSchema, as_table, read_wishes, seldom_repeats
 if TYPE_CHECKING:
     from macfm.imputer import MACFMImputer
 
-__all__ = ["Comparison", "compare", "expected_by_rank", "seconds_words"]
+__all__ = ["compare", "usual_methods"]
 
 LEAST_CELLS = 10  # observed cells a column needs to be scored
 LEAST_LEFT = 5  # observed cells a fold leaves to a column
@@ -32,18 +33,19 @@ USUAL = ("mean", "knn", "mice")
 TREE_COLUMNS, TREE_WORK, TREE_SECONDS = 30, 300_000, 60.0
 
 
+@renamed(n_folds="repeats", time_limit="budget")
 def compare(
-    frame: Any,
+    df: Any,
     *,
     imputer: MACFMImputer | None = None,
     methods: Sequence[str] | None = None,
-    n_folds: int = 5,
+    repeats: int = 5,
     share: float = 0.1,
     max_rows: int = 5000,
     n_draws: int = 20,
     seed: int = 0,
     n_threads: int | None = None,
-    time_limit: float | None = None,
+    budget: float | str | None = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Comparison:
     """Compare macfm with other methods on hidden observed cells of a user's table.
@@ -54,7 +56,7 @@ def compare(
 
     Parameters
     ----------
-    frame : DataFrame (pandas or polars) or float array
+    df : DataFrame (pandas or polars) or float array
         The table, with its holes.
     imputer : MACFMImputer, default=None
         The settings to compare; it is cloned, never changed. The default imputer when
@@ -62,9 +64,9 @@ def compare(
     methods : sequence of str, default=None
         Names in ``macfm.judge.methods.METHODS``; "mean" is always run, as the unit.
         When None "mean", "knn", "mice", and "extra-trees" if they take some seconds a
-        fold: up to 30 columns, rows times columns squared up to 300,000, and no time
-        limit of less than a minute.
-    n_folds : int, default=5
+        fold: up to 30 columns, rows times columns squared up to 300,000, and no
+        budget of less than a minute.
+    repeats : int, default=5
         Folds; the cells they hide are disjoint.
     share : float, default=0.1
         Share of a column's observed cells that each fold hides.
@@ -76,9 +78,10 @@ def compare(
         Seed of everything random.
     n_threads : int, default=None
         Threads of every method, ours and the others'; those of torch when None.
-    time_limit : float, default=None
-        Most seconds, about. macfm trains for its share of them at most, and folds that
-        would take too long are left out; the outcome then depends on the machine.
+    budget : float or str, default=None
+        Most seconds, about, or text such as "5m" or "1h30m". macfm trains for its share
+        of them at most, and folds that would take too long are left out; the outcome
+        then depends on the machine.
     progress : callable, default=None
         Called with the number of fits done, their total and the one that comes.
 
@@ -105,27 +108,27 @@ def compare(
     >>> x = np.random.default_rng(0).normal(size=(200, 1))
     >>> x = np.hstack([x, 2 * x + 0.1])
     >>> imputer = MACFMImputer(max_steps=20, d_model=16, n_steps=2)
-    >>> found = compare(x, imputer=imputer, n_folds=1)
+    >>> found = compare(x, imputer=imputer, repeats=1)
     >>> found.methods
     ['macfm', 'mean', 'knn', 'mice', 'extra-trees']
     >>> float(found.table("rmse_ratio", "number").loc["x1", "mice"].round(2))
     0.0
     """
-    _check(n_folds=n_folds, share=share, n_draws=n_draws, max_rows=max_rows)
     if n_threads is None:
         n_threads = usual_threads()
-    elif n_threads < 1:
-        raise ValueError(f"n_threads must be at least 1, got n_threads={n_threads}")
+    least = {"repeats": repeats, "max_rows": max_rows, "n_threads": n_threads}
+    _check(least, n_draws=n_draws, share=share)
+    time_limit = _seconds(budget)
     others = [make_method(name) for name in _in_order(methods or ())]
     rng = np.random.default_rng(seed)
     with warnings.catch_warnings():
         # Columns the imputer would warn of are named in the result.
         warnings.simplefilter("ignore", UserWarning)
-        setup = _set_up(frame, imputer, rng, max_rows=max_rows)
+        setup = _set_up(df, imputer, rng, max_rows=max_rows)
         if methods is None:
-            usual = usual_methods(*setup.frame.shape, time_limit=time_limit)
+            usual = usual_methods(*setup.frame.shape, budget=time_limit)
             others = [make_method(name) for name in usual]
-        masks = _masks(setup, rng, n_folds=n_folds, share=share)
+        masks = _masks(setup, rng, n_folds=repeats, share=share)
         run = Run(
             setup,
             others,
@@ -142,7 +145,7 @@ def compare(
 
 
 def usual_methods(
-    n_rows: int, n_columns: int, *, time_limit: float | None = None
+    n_rows: int, n_columns: int, *, budget: float | str | None = None
 ) -> list[str]:
     """Return the methods that a table of that size is compared with in that time.
 
@@ -152,7 +155,7 @@ def usual_methods(
     (['mean', 'knn', 'mice', 'extra-trees'], ['mean', 'knn', 'mice'])
     """
     few = n_columns <= TREE_COLUMNS and n_rows * n_columns**2 <= TREE_WORK
-    few = few and (time_limit is None or time_limit >= TREE_SECONDS)
+    few = few and (budget is None or read_seconds(budget) >= TREE_SECONDS)
     return [*USUAL, "extra-trees"] if few else [*USUAL]
 
 
@@ -162,21 +165,33 @@ def _in_order(methods: Sequence[str]) -> list[str]:
     return [name for name in names if name != "macfm"]
 
 
-def _check(**values: Any) -> None:
+def _check(least: dict[str, int], *, n_draws: int, share: float) -> None:
     """Refuse numbers out of range."""
-    for name in ("n_folds", "max_rows"):
-        if values[name] < 1:
-            raise ValueError(f"{name} must be at least 1, got {name}={values[name]!r}")
-    if values["n_draws"] < 2:
-        raise ValueError(f"n_draws must be at least 2, got n_draws={values['n_draws']}")
-    share, n_folds = values["share"], values["n_folds"]
+    for name, value in (least | {"n_draws": n_draws}).items():
+        low = 2 if name == "n_draws" else 1
+        if value < low:
+            _refuse(name, f"{name} must be at least {low}, got {name}={value!r}")
     if not 0 < share < 1:
-        raise ValueError(f"share must lie between 0 and 1, got share={share!r}")
-    if n_folds * share > 1 + 1e-9:
-        raise ValueError(
-            f"n_folds * share must not exceed 1, since no cell is hidden twice; got "
-            f"{n_folds} * {share:g}"
+        _refuse("share", f"share must lie between 0 and 1, got share={share!r}")
+    repeats = least["repeats"]
+    if repeats * share > 1 + 1e-9:
+        _refuse(
+            "repeats",
+            f"repeats * share must not exceed 1, since no cell is hidden twice; got "
+            f"{repeats} * {share:g}",
         )
+
+
+def _refuse(parameter: str, why: str) -> NoReturn:
+    raise ParameterError(why, parameter=parameter)
+
+
+def _seconds(budget: float | str | None) -> float | None:
+    """The budget in seconds."""
+    try:
+        return None if budget is None else read_seconds(budget)
+    except ValueError as error:
+        _refuse("budget", f"budget: {error}")
 
 
 def _set_up(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from macfm.judge._advice import Advice, advise, seconds_words, verdict
+from macfm._plain import plain
+from macfm._words import aligned, listed, seconds_words
+from macfm.judge._advice import Advice, advise, verdict
 
 __all__ = ["Comparison"]
 
@@ -18,9 +19,11 @@ FORMAT = 2
 MOST_NAMES = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Errors of several methods on observed cells that were hidden from them.
+
+    Shown, it reads as its `summary`.
 
     Attributes
     ----------
@@ -142,12 +145,9 @@ class Comparison:
             "counting the same, relative to filling in the mean."
         )
         if self.flat:
-            names = ", ".join(map(str, self.flat[:MOST_NAMES]))
-            more = len(self.flat) - MOST_NAMES
-            names += f" and {more} more" if more > 0 else ""
             said += (
-                f" Left out of it, since they hardly vary (95 % of the values within a "
-                f"fifth of a standard deviation): {names}."
+                " Left out of it, since they hardly vary (95 % of the values within a "
+                f"fifth of a standard deviation): {listed(self.flat, most=MOST_NAMES)}."
             )
         return said
 
@@ -174,7 +174,7 @@ class Comparison:
             ("category", "accuracy", "Right categories, % (higher is better)"),
         ):
             lines += self._table_lines(kind, score, heading)
-        lines += ["", "All columns", *_aligned(self._overall_rows())]
+        lines += ["", "All columns", *aligned(self._overall_rows())]
         lines += self._coverage_lines()
         if self.left_out:
             named = ", ".join(f"{name} ({why})" for name, why in self.left_out.items())
@@ -185,6 +185,9 @@ class Comparison:
         lines += self.notes
         ends = [*self.verdict, *self.advice.sentences]
         return "\n".join([*lines, *(["", *ends] if ends else [])])
+
+    def __repr__(self) -> str:
+        return self.summary()
 
     def _table_lines(self, kind: str, score: str, heading: str) -> list[str]:
         """One score column by column."""
@@ -199,7 +202,7 @@ class Comparison:
                 for m in self.methods
             ]
             rows.append([str(name), f"{n_cells[name]:.0f}", *cells])
-        return ["", heading, *_aligned(rows)]
+        return ["", heading, *aligned(rows)]
 
     def _overall_rows(self) -> list[list[str]]:
         """Scores, seconds and draws, a line a method."""
@@ -239,27 +242,13 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        frames = ("columns", "folds", "overall", "pairs", "calibration", "certainty")
-        plain = {
-            name: _plain(getattr(self, name))
-            for name in self.__dataclass_fields__
-            if name not in frames
-        }
-        for name in frames:
-            plain[name] = [
-                _plain(row) for row in getattr(self, name).to_dict("records")
-            ]
-        advice = self.advice
-        said = {
-            "verdict": self.verdict,
-            "advice": {
-                "method": advice.method,
-                "draws": advice.draws,
-                "sentences": list(advice.sentences),
-            },
-            "rules": [self.rule, self.error_rule],
-        }
-        return {"format": FORMAT, "n_cells": self.n_cells, **plain, **said}
+        given = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        for name, value in given.items():
+            if isinstance(value, pd.DataFrame):
+                given[name] = value.to_dict("records")
+        said = {"verdict": self.verdict, "advice": self.advice}
+        said["rules"] = [self.rule, self.error_rule]
+        return plain({"format": FORMAT, "n_cells": self.n_cells, **given, **said})
 
 
 def _times(n_folds: int, share: float) -> str:
@@ -276,28 +265,3 @@ def _with_error(score: float, error: float, name: str, method: str) -> str:
     if not np.isfinite(error) or (method == "mean" and name != "accuracy"):
         return text
     return f"{text} ±{factor * error:.{digits}f}"
-
-
-def _aligned(rows: list[list[str]]) -> list[str]:
-    """Lay out a table, the first column left and the others right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-
-
-def _plain(value: Any) -> Any:
-    """Return JSON types; NaN becomes None."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, (str, int, float, type(None))) else str(value)

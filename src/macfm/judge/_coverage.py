@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-__all__ = ["LEVELS", "coverage_table", "expected_by_rank", "held_by_rank"]
+__all__ = ["LEVELS", "coverage_table", "expected_coverage", "held_by_rank"]
 
 LEVELS = (0.5, 0.8, 0.9)
 LEAST_GAP = 0.05  # of coverage: less is not worth a name
 RISK = 0.05  # of naming any column of a calibrated table
 
 
-def expected_by_rank(level: float, n_draws: int) -> float:
+def expected_coverage(level: float, n_draws: int) -> float:
     """Return how often a calibrated sampler's central range holds the truth.
 
     Notes
@@ -23,7 +23,7 @@ def expected_by_rank(level: float, n_draws: int) -> float:
 
     Examples
     --------
-    >>> round(expected_by_rank(0.9, 20), 3)
+    >>> round(expected_coverage(0.9, 20), 3)
     0.814
     """
     return level * (n_draws - 1) / (n_draws + 1)
@@ -97,7 +97,7 @@ def coverage_table(cells: list[pd.DataFrame], *, n_draws: int) -> pd.DataFrame:
     each["column"] = each["column"].astype(object)
     n_columns = each["column"].nunique()
     both = pd.concat([whole, each], ignore_index=True)
-    both["expected"] = [expected_by_rank(level, n_draws) for level in both["level"]]
+    both["expected"] = [expected_coverage(level, n_draws) for level in both["level"]]
     off = [
         None
         if row.column is None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm._budget import seconds_of
+from macfm._words import read_seconds
 from macfm.judge._comparison import Comparison
 from macfm.judge._coverage import LEVELS, coverage_table, held_by_rank
 from macfm.judge._pool import PAIRS, SCORES, Pool, is_flat
@@ -124,7 +124,7 @@ class Run:
             left = self.time_limit - (time.perf_counter() - self.began)
             most = max(0.8 * left / n_left, 1.0)
             own = imputer.budget
-            own = most if own is None else seconds_of(own)
+            own = most if own is None else read_seconds(own)
             imputer.set_params(budget=min(own, most))
         table = self.setup.frame.mask(hidden)
         began = time.perf_counter()
@@ -141,7 +141,7 @@ class Run:
 
     def _note_limit(self, imputer: Any, seconds: float) -> None:
         """Keep that training ended because its time, the guide's too, was up."""
-        most = None if imputer.budget is None else seconds_of(imputer.budget)
+        most = None if imputer.budget is None else read_seconds(imputer.budget)
         if most is not None and seconds >= 0.95 * most:
             self.cut_short.append(most)
 

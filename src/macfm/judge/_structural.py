@@ -10,6 +10,7 @@ from scipy.special import expit, logit
 from macfm.judge._cells import (
     Seed,
     Table,
+    check_driven,
     check_rate,
     like_table,
     numbers,
@@ -145,7 +146,7 @@ def _skip(table: Table, rate: float, rng: np.random.Generator) -> np.ndarray:
     """Flags of a table under skip patterns."""
     observed = observed_cells(table)
     n, d = observed.shape
-    _check_width(d)
+    check_driven(d)
     order = rng.permutation(d)
     n_gates = max(d // _PATTERN_WIDTH, 1)
     together = rate * _WITH_GATE
@@ -227,7 +228,7 @@ def _block(table: Table, rate: float, rng: np.random.Generator) -> np.ndarray:
     """Flags of a table whose waves lack groups of columns."""
     observed = observed_cells(table)
     n, d = observed.shape
-    _check_width(d)
+    check_driven(d)
     driver, *others = rng.permutation(d)
     hidden = np.zeros((n, d), dtype=bool)
     hidden[:, driver] = rng.random(n) < rate
@@ -250,12 +251,3 @@ def _columns(table: Table, columns: np.ndarray | list[int]) -> Table:
     if isinstance(table, pd.DataFrame):
         return table.iloc[:, columns]
     return np.asarray(table)[:, columns]
-
-
-def _check_width(d: int) -> None:
-    """Refuse a table without a column for a rule and one to be hidden by it."""
-    if d < 2:
-        raise ValueError(
-            "this mechanism needs a column to drive and one to be hidden, "
-            f"got {d} column; use MCAR or MNAR self-masking"
-        )

@@ -23,9 +23,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from macfm._errors import ParameterError
 from macfm.judge._cells import (
     Seed,
     Table,
+    check_driven,
     check_rate,
     like_table,
     observed_cells,
@@ -258,7 +260,9 @@ def hide(
     """
     if mechanism not in MECHANISMS:
         known = ", ".join(MECHANISMS)
-        raise ValueError(f"no mechanism {mechanism!r}; there are: {known}")
+        raise ParameterError(
+            f"no mechanism {mechanism!r}; there are: {known}", parameter="mechanism"
+        )
     options = {"n_counted": n_counted, "raw_drivers": raw_drivers}
     driven = mechanism in ("mar", "mnar")
     function = MECHANISMS[mechanism]
@@ -313,11 +317,7 @@ def _drivers(
     """Choose the columns that drive; at least one column is left to be driven."""
     x = values(table, raw=raw)
     n_features = x.shape[1]
-    if n_features < 2:
-        raise ValueError(
-            "this mechanism needs a column to drive and one to be hidden, "
-            f"got {n_features} column; use MCAR or MNAR self-masking"
-        )
+    check_driven(n_features)
     # ⌊q d⌋ for the decimal q: in binary 0.3 * d may fall just short of an integer.
     wanted = int(q * (n_counted or n_features) + 1e-9)
     order = rng.permutation(n_features)

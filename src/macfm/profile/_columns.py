@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from macfm.profile._plain import plain
+from macfm._plain import plain
 from macfm.profile._reading import Reading
 from macfm.table import KINDS
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from macfm._plain import plain
 from macfm.profile._drivers import Driver, drivers_of, holm, rank_test
 from macfm.profile._features import Features, features_of
-from macfm.profile._plain import plain
 from macfm.profile._reading import Reading, read
 
 __all__ = [

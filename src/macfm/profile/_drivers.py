@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from macfm.profile._plain import number, percent, plain
+from macfm._plain import plain
+from macfm._words import percent
+from macfm.profile._plain import number
 from macfm.profile._reading import Reading
 
 __all__ = ["Driver", "drivers_of", "holm", "rank_test"]

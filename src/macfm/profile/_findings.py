@@ -9,8 +9,10 @@ from typing import Any
 
 import pandas as pd
 
+from macfm._plain import plain
+from macfm._words import count, percent
 from macfm.profile._columns import ColumnProfile
-from macfm.profile._plain import count, listed, number, percent, plain
+from macfm.profile._plain import listed, number
 from macfm.profile._reading import Reading, read
 from macfm.profile._skips import Skip
 from macfm.table import number_mark

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from macfm.profile._plain import plain
+from macfm._plain import plain
 from macfm.profile._reading import Reading, read
 
 __all__ = ["LittleTest", "little_of", "little_test"]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from macfm.profile._plain import plain, plain_name
+from macfm._plain import plain
+from macfm.profile._plain import plain_name
 from macfm.table import as_table
 
 __all__ = ["Pattern", "Patterns", "count_patterns", "missing_patterns"]

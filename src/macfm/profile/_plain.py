@@ -1,30 +1,15 @@
-"""Dataclasses to JSON types, and numbers to words."""
+"""Names and numbers in sentences."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["count", "listed", "number", "percent", "plain", "plain_name"]
+from macfm import _words
 
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON types; NaN and infinities become None."""
-    if is_dataclass(value):
-        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, (str, int, bool, type(None))) else str(value)
+__all__ = ["listed", "number", "plain_name"]
 
 
 def plain_name(name: Hashable) -> str | int:
@@ -32,33 +17,6 @@ def plain_name(name: Hashable) -> str | int:
     if isinstance(name, np.generic):
         name = name.item()
     return name if isinstance(name, (str, int)) else str(name)
-
-
-def percent(share: float) -> str:
-    """Write a share in per cent; what is small or nearly all is not rounded away.
-
-    Examples
-    --------
-    >>> percent(0.2), percent(0.0004), percent(0.9996), percent(0.034)
-    ('20 %', '< 0.1 %', '> 99.9 %', '3.4 %')
-    """
-    if 0 < share < 0.001:
-        return "< 0.1 %"
-    if 0.999 < share < 1:
-        return "> 99.9 %"
-    shown = 100 * share
-    return f"{shown:.1f} %" if 0 < shown < 10 or 99 < shown < 100 else f"{shown:.0f} %"
-
-
-def count(n: int, what: str, plural: str | None = None) -> str:
-    """Write a number of things.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(12_000, "row"), count(2, "category", "categories")
-    ('1 row', '12,000 rows', '2 categories')
-    """
-    return f"{n:,} {what if n == 1 else plural or what + 's'}"
 
 
 def listed(names: Sequence[Any], *, most: int = 6) -> str:
@@ -69,12 +27,7 @@ def listed(names: Sequence[Any], *, most: int = 6) -> str:
     >>> listed(["a"]), listed(["a", "b"]), listed(list("abcdefgh"), most=2)
     ("'a'", "'a' and 'b'", "'a', 'b' and 6 more")
     """
-    shown = [repr(plain_name(name)) for name in names[:most]]
-    if len(names) > most:
-        shown.append(f"{len(names) - most} more")
-    if len(shown) == 1:
-        return shown[0]
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return _words.listed(names, most=most, write=lambda n: repr(plain_name(n)))
 
 
 def number(value: float) -> str:

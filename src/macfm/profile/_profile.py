@@ -6,14 +6,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from macfm._plain import plain
 from macfm.profile._columns import ColumnProfile, describe_column
 from macfm.profile._dependence import Dependence, dependence_of
 from macfm.profile._findings import Finding, find
 from macfm.profile._little import LittleTest, little_of
 from macfm.profile._patterns import Patterns, count_patterns
-from macfm.profile._plain import plain
 from macfm.profile._reading import read
 from macfm.profile._skips import Skip, find_skips
+from macfm.profile._text import as_html, as_text, describe
 
 __all__ = ["TableProfile", "profile"]
 
@@ -21,9 +22,9 @@ FORMAT = 1
 """Version of the JSON layout."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableProfile:
-    """What a table holds and what it lacks.
+    """What a table holds and what it lacks; shown, it reads as text.
 
     Attributes
     ----------
@@ -59,6 +60,14 @@ class TableProfile:
     little: LittleTest | None
     dependence: Dependence | None
 
+    def __str__(self) -> str:
+        return as_text(describe(self))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(describe(self))
+
     def column(self, name: str | int) -> ColumnProfile:
         """Return the profile of one column."""
         for column in self.columns:
@@ -82,7 +91,7 @@ class TableProfile:
 
 
 def profile(
-    frame: Any,
+    df: Any,
     *,
     categorical: Sequence[Hashable] | None = None,
     numeric: Sequence[Hashable] | None = None,
@@ -97,7 +106,7 @@ def profile(
 
     Parameters
     ----------
-    frame : DataFrame (pandas or polars), pyarrow Table or float array
+    df : DataFrame (pandas or polars), pyarrow Table or float array
         The table.
     categorical, numeric, ordinal, ignore : as in MACFMImputer, default=None
         What the kinds of columns are, where their type does not say it.
@@ -125,7 +134,7 @@ def profile(
     'it needs at least two numeric columns that vary'
     """
     kinds = {"categorical": categorical, "numeric": numeric, "ordinal": ordinal}
-    reading = read(frame, **kinds, ignore=ignore)
+    reading = read(df, **kinds, ignore=ignore)
     observed = reading.observed
     columns = tuple(describe_column(reading, j) for j in range(len(reading.schema)))
     n_missing = int((~observed).sum())

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from macfm.profile._plain import listed, plain
+from macfm._plain import plain
+from macfm.profile._plain import listed
 from macfm.profile._reading import Reading
 from macfm.table import column_text
 

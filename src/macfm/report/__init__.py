@@ -1,9 +1,13 @@
 """What was missing, what was done, how good it is, what was filled: one page.
 
-``make_report`` gives the page, which notebooks show; ``write_report`` writes it into
-one file that needs nothing from outside. Both need ``pip install "macfm[report]"``.
+``macfm.report(df, imputer)`` gives the page, which notebooks show and whose ``save``
+writes one file that needs nothing from outside. It needs
+``pip install "macfm[report]"``.
 """
 
-from macfm.report._report import Report, make_report, write_report
+from macfm._callable import make_callable
+from macfm.report._report import Report, report
 
-__all__ = ["Report", "make_report", "write_report"]
+__all__ = ["Report", "report"]
+
+make_callable(__name__)

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from macfm import plot
+from macfm._words import count
+from macfm.page import THEME
 from macfm.report._facts import Facts
-from macfm.report._figures import THEME, figure
-from macfm.report._words import count, number
+from macfm.report._figures import figure
+from macfm.report._words import number
 from macfm.table import ColumnSchema, is_mask
 
 __all__ = ["center_words", "done_section"]

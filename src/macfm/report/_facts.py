@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm.judge import Comparison, compare
+from macfm import judge
+from macfm._errors import ParameterError, UnfitError
+from macfm.judge import Comparison
 from macfm.judge.frames import number_text, plain_frame
 from macfm.plot import short_names
 from macfm.profile import TableProfile, profile
@@ -22,7 +24,7 @@ __all__ = ["Facts", "gather"]
 
 N_DRAWS = 20
 WORK = 1e11  # multiplications that drawing for the page may take
-QUICK = {"max_rows": 2000, "time_limit": 120.0}
+QUICK = {"max_rows": 2000, "budget": "2m"}
 """The comparison of a page for which none was given."""
 SLOW = 15.0  # seconds of a fit above which one fold must do
 
@@ -126,30 +128,28 @@ class Facts:
 
 
 def gather(
-    imputer: Any,
     frame: Any,
+    imputer: Any,
     *,
     completed: Any,
     draws: Sequence[Any] | None,
-    comparison: Comparison | str | None,
-    title: str | None,
-    name: str | None,
+    compare: bool | Comparison,
     seed: int,
     seconds: float | None,
-    date: dt.date | None,
-    flags: bool,
+    **said: Any,
 ) -> Facts:
     """Complete the table, draw, look at what was missing, and compare."""
     settings = imputer.settings_  # raises if it was not fitted
-    if isinstance(comparison, str) and comparison != "quick":
-        raise ValueError(
-            f"comparison must be 'quick', a Comparison or None, got {comparison!r}"
+    if not isinstance(compare, bool | Comparison):
+        raise ParameterError(
+            f"compare must be True, False or a Comparison, got compare={compare!r}",
+            parameter="compare",
         )
     if completed is None:
         completed = imputer.transform(frame)
     plain = plain_frame(frame)
     if plain.columns.tolist() != imputer.schema_.names:
-        raise ValueError(
+        raise UnfitError(
             f"the table's columns differ from those of fit: expected "
             f"{imputer.schema_.names}, got {plain.columns.tolist()}"
         )
@@ -165,8 +165,8 @@ def gather(
     wishes = {name: getattr(imputer, name) for name in kinds}
     if seconds is None:
         seconds = _training_seconds(imputer)
-    if comparison == "quick":
-        comparison = compare(frame, imputer=imputer, seed=seed, **_quick(seconds))
+    if compare is True:
+        compare = judge.compare(frame, imputer=imputer, seed=seed, **_quick(seconds))
     return Facts(
         imputer=imputer,
         frame=plain,
@@ -175,28 +175,26 @@ def gather(
         draws=drawn,
         draws_given=given,
         profile=profile(plain, **wishes, ignore=imputer.ignore, seed=seed),
-        comparison=comparison,
-        title=title or "Imputation report",
-        name=name or "",
+        comparison=compare or None,
         seed=seed,
         seconds=seconds,
-        date=date or dt.date.today(),
-        flags=flags,
+        **said,
     )
 
 
 def _quick(seconds: float | None) -> dict[str, Any]:
     """As many cells in two folds, or in one where a fit takes long."""
     slow = seconds is not None and seconds > SLOW
-    return QUICK | ({"n_folds": 1, "share": 0.2} if slow else {"n_folds": 2})
+    return QUICK | ({"repeats": 1, "share": 0.2} if slow else {"repeats": 2})
 
 
 def _same_rows(completed: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     """A completed table without indicators, if its rows are those of the table."""
     if len(completed) != len(frame):
-        raise ValueError(
+        raise ParameterError(
             f"the table has {len(frame)} rows and the completed one {len(completed)}; "
-            "they must be the same rows"
+            "they must be the same rows",
+            parameter="completed",
         )
     return completed[frame.columns.tolist()]
 

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from macfm import plot
+from macfm.page import THEME
 from macfm.report._facts import Facts
-from macfm.report._figures import THEME, figure
+from macfm.report._figures import figure
 from macfm.report._pairs import choose_pairs, choose_points
 from macfm.report._words import lower_bound, number, value_words
 

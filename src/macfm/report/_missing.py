@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from macfm import plot
-from macfm.profile import CAVEAT, percent
+from macfm._words import count, percent
+from macfm.page import MAP_THEMES, THEME
+from macfm.profile import CAVEAT
 from macfm.report._facts import Facts
-from macfm.report._figures import MAP_THEMES, THEME, figure
-from macfm.report._words import count
+from macfm.report._figures import figure
 from macfm.table import is_mask
 
 __all__ = ["missing_section"]

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+from macfm import page
 from macfm._version import __version__
-from macfm.profile import percent
+from macfm._words import percent, seconds_words
 from macfm.report._done import done_section
 from macfm.report._facts import Facts
 from macfm.report._filled import filled_section
 from macfm.report._missing import missing_section
 from macfm.report._paragraph import methods_paragraphs, references
 from macfm.report._quality import quality_section
-from macfm.report._words import count, listed
 
 __all__ = ["render"]
 
 
+SECTIONS = (
+    ("missing", "What was missing"),
+    ("done", "What was done"),
+    ("quality", "How good it is"),
+    ("filled", "What was filled"),
+    ("methods", "For a methods section"),
+)
+
+
 def render(facts: Facts) -> str:
     """Return the page."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader(__package__),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["percent"] = percent
-    environment.filters["count"] = count
-    environment.filters["listed"] = listed
-    environment.filters["thousands"] = lambda n: f"{n:,}"
-    return environment.get_template("report.html.jinja").render(
+    return page.render(
+        __package__,
+        contents=SECTIONS,
         title=facts.title,
         name=facts.name,
         header=_header(facts),
@@ -66,6 +64,4 @@ def _duration(seconds: float | None) -> str:
     """Write a duration; nothing if it is not known."""
     if seconds is None:
         return ""
-    if seconds < 90:
-        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min"
+    return seconds_words(seconds) if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 
 from macfm._version import __version__
+from macfm._words import count, listed, percent
 from macfm.judge import Comparison
-from macfm.profile import percent
 from macfm.report._done import center_words, guided
 from macfm.report._facts import Facts
-from macfm.report._words import count, listed, p_words
+from macfm.report._words import p_words
 from macfm.table import is_mask
 
 __all__ = ["CITATIONS", "methods_paragraphs"]

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm.judge import Comparison, seconds_words
+from macfm._words import count, listed, seconds_words
+from macfm.judge import Comparison
 from macfm.report._facts import Facts
 from macfm.report._quality_figures import (
     MOST_DRAWN,
     coverage_figure,
     error_figure,
 )
-from macfm.report._words import count, listed, number, setting
+from macfm.report._words import number, setting
 
 __all__ = ["quality_section"]
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from macfm.judge import Comparison
+from macfm.page import THEME
 from macfm.plot import short_names
-from macfm.report._figures import THEME, figure
+from macfm.report._figures import figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,15 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from macfm._replace import replace_file
 from macfm.judge import Comparison
+from macfm.page import require
 from macfm.report._facts import gather
-from macfm.report._figures import require
 from macfm.report._page import render
 
-__all__ = ["Report", "make_report", "write_report"]
+if TYPE_CHECKING:
+    from macfm.imputer import MACFMImputer
+
+__all__ = ["Report", "report"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,13 +58,13 @@ class Report:
         )
 
 
-def make_report(
-    imputer: Any,
-    frame: Any,
+def report(
+    df: Any,
+    imputer: MACFMImputer,
     *,
     completed: Any = None,
     draws: Sequence[Any] | None = None,
-    comparison: Comparison | str | None = "quick",
+    compare: bool | Comparison = True,
     title: str | None = None,
     name: str | None = None,
     seed: int = 0,
@@ -73,22 +76,21 @@ def make_report(
 
     Parameters
     ----------
+    df : DataFrame (pandas or polars) or float array
+        The table with holes, with the columns of `fit`.
     imputer : MACFMImputer
         A fitted imputer.
-    frame : DataFrame (pandas or polars) or float array
-        The table with holes, with the columns of `fit`.
     completed : table, default=None
-        The completed table; ``imputer.transform(frame)`` when None.
+        The completed table; ``imputer.transform(df)`` when None.
     draws : list of tables, default=None
-        Draws of ``imputer.sample(frame)`` that the analysis uses. When None the page
+        Draws of ``imputer.sample(df)`` that the analysis uses. When None the page
         draws some rows for its own pictures, and says that imputation was single.
-    comparison : "quick", Comparison or None, default="quick"
-        Errors on hidden observed cells: those of ``macfm.compare``;
-        "quick" makes a small comparison in at most 2,000 rows and about two minutes,
-        of two folds, or of one where fitting took more than 15 seconds; None leaves
-        the section out.
+    compare : bool or Comparison, default=True
+        Errors on hidden observed cells: those of ``macfm.compare(df)``. True makes a
+        small comparison in at most 2,000 rows and about two minutes, of two folds, or
+        of one where fitting took more than 15 seconds; False leaves the section out.
     title : str, default=None
-        Heading of the page.
+        Heading of the page, “Imputation report” when None.
     name : str, default=None
         Name of the table or file.
     seed : int, default=0
@@ -103,42 +105,27 @@ def make_report(
     Returns
     -------
     Report
+        The page, which a notebook shows and ``save`` writes into one file.
+
+    Examples
+    --------
+    >>> import macfm
+    >>> page = macfm.report(df, imputer)  # doctest: +SKIP
+    >>> page.save("report.html")  # doctest: +SKIP
     """
     require("jinja2")
     require("matplotlib")
     facts = gather(
+        df,
         imputer,
-        frame,
         completed=completed,
         draws=draws,
-        comparison=comparison,
-        title=title,
-        name=name,
+        compare=compare,
+        title=title or "Imputation report",
+        name=name or "",
         seed=seed,
         seconds=seconds,
-        date=date,
+        date=date or dt.date.today(),
         flags=flags,
     )
     return Report(title=facts.title, html=render(facts), comparison=facts.comparison)
-
-
-def write_report(
-    imputer: Any, frame: Any, path: str | os.PathLike[str], **options: Any
-) -> Path:
-    """Make the page and write it into a file.
-
-    Parameters
-    ----------
-    imputer, frame
-        As in `make_report`.
-    path : path-like
-        The file, ``report.html`` for instance.
-    **options
-        The other parameters of `make_report`.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
-    return make_report(imputer, frame, **options).save(path)

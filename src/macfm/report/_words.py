@@ -1,10 +1,9 @@
-"""Numbers, dates and lists as a person writes them."""
+"""Numbers, dates and settings as a person writes them."""
 
 from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,41 +11,12 @@ import numpy as np
 from macfm.table import ColumnSchema
 
 __all__ = [
-    "count",
-    "listed",
     "lower_bound",
     "number",
     "p_words",
     "setting",
     "value_words",
 ]
-
-
-def count(n: int, what: str, plural: str | None = None) -> str:
-    """Write a number of things.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(12_000, "row")
-    ('1 row', '12,000 rows')
-    """
-    return f"{n:,} {what if n == 1 else plural or what + 's'}"
-
-
-def listed(names: Sequence[Any], *, most: int = 6) -> str:
-    """Write names as a list, the first of them if they are many.
-
-    Examples
-    --------
-    >>> listed(["a", "b"]), listed(list("abcdef"), most=2)
-    ('a and b', 'a, b and 4 more')
-    """
-    shown = [str(name) for name in names[:most]]
-    if len(names) > most:
-        shown.append(f"{len(names) - most} more")
-    if len(shown) < 2:
-        return "".join(shown)
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def number(value: float) -> str:

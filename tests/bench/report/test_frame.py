@@ -47,7 +47,7 @@ def test_a_score_that_is_not_finite_is_missing(record):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 9}, r"record 2: format 9; this version reads 1"),
+        ({"format": 9}, r"record 2: format 9; this version reads 2"),
         ({"status": "odd"}, r"record 2: status must be one of ok, .* got 'odd'"),
     ],
 )

@@ -8,12 +8,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from macfm.bench.report import write_report
+from macfm.bench.report import write_pages
 from macfm.bench.report._figure_bars import _label_place
 from macfm.bench.report._figure_pareto import Point, draw_pareto
 from macfm.bench.report._frame import tidy
 from macfm.bench.report._latex import escape
-from macfm.bench.report._style import inline_svg
 
 pytest.importorskip("jinja2")
 
@@ -48,7 +47,7 @@ class Page(HTMLParser):
 
 
 def written(records, tmp_path, **how):
-    paths = write_report(records, tmp_path, **{"figures": False} | how)
+    paths = write_pages(records, tmp_path, **{"figures": False} | how)
     assert all(path.exists() for path in paths)
     return {str(p.relative_to(tmp_path)): p for p in paths}
 
@@ -85,7 +84,7 @@ def test_all_forms_are_written(grid, tmp_path):
 def test_the_same_records_give_the_same_bytes(grid, tmp_path):
     records = grid(["mean", "knn"], ["letter"])
     one, two = (
-        [p.read_bytes() for p in write_report(records, tmp_path / name, figures=False)]
+        [p.read_bytes() for p in write_pages(records, tmp_path / name, figures=False)]
         for name in "ab"
     )
     assert one == two
@@ -174,7 +173,7 @@ def test_the_summary_names_files_machine_versions_and_command(grid, tmp_path):
 
 
 def test_the_command_limits_the_rows_as_the_records_do(grid, tmp_path):
-    write_report(grid(["mean"], ["letter"], rows=500), tmp_path, figures=False)
+    write_pages(grid(["mean"], ["letter"], rows=500), tmp_path, figures=False)
     text = (tmp_path / "report.md").read_text()
     assert "letter (500 rows)" in text
     assert "--rows 500 --masks 3`" in text
@@ -225,23 +224,11 @@ def test_labels_of_the_pareto_picture_do_not_overlap():
         assert not any(box.overlaps(other) for other in boxes[place + 1 :])
 
 
-def test_an_inline_drawing_keeps_its_names_to_itself():
-    text = inline_svg(
-        b'<?xml?><svg><g id="a"/><use href="#a"/><path style="fill: #22303c"/></svg>',
-        slug="bars",
-        label='a "b"',
-    )
-    assert 'id="bars-a"' in text
-    assert 'href="#bars-a"' in text
-    assert "currentColor" in text
-    assert 'aria-label="a &quot;b&quot;"' in text
-
-
 def test_a_missing_package_is_named_with_its_extra(record, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'pip install "macfm\[report\]"'):
-        write_report([record()], tmp_path)
+        write_pages([record()], tmp_path)
 
 
 def test_one_cell_is_enough(record, tmp_path):

@@ -6,17 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from macfm.bench.report import expected_coverage
 from macfm.bench.report._statistics import (
     Summary,
     best_of,
     best_ranked,
-    compare,
     everywhere,
-    holm,
+    paired_tests,
     rank_cells,
     signed_rank,
-    summarise,
+    summary_of,
     too_few_pairs,
 )
 
@@ -35,8 +33,8 @@ def test_the_standard_error_of_the_best_decides_not_that_of_the_others():
 
 
 def test_summaries_leave_out_what_is_not_finite():
-    assert summarise([1.0, np.nan, 3.0]) == Summary(2.0, pytest.approx(2**0.5), 2)
-    assert summarise([np.nan]) is None
+    assert summary_of([1.0, np.nan, 3.0]) == Summary(2.0, pytest.approx(2**0.5), 2)
+    assert summary_of([np.nan]) is None
 
 
 def test_a_failure_ranks_last_and_an_absence_not_at_all():
@@ -64,29 +62,15 @@ def test_signed_rank_equals_the_exact_law_of_sign_flips():
     assert signed_rank(np.zeros(4)) == 1.0
 
 
-def test_holm_never_reorders_and_never_lowers():
-    p = [0.2, 0.001, 0.04, 0.04]
-    adjusted = holm(p)
-    assert all(a >= b for a, b in zip(adjusted, p, strict=True))
-    assert np.argsort(adjusted, kind="stable").tolist() == [1, 2, 3, 0]
-    assert holm([]) == []
-
-
 def test_too_few_pairs_are_those_that_scipy_cannot_call_significant():
     for n in range(1, 9):
         assert too_few_pairs(n) == (signed_rank(np.arange(1.0, n + 1)) > 0.05)
 
 
-def test_compare_pairs_only_the_cells_both_have():
+def test_paired_tests_take_only_the_cells_both_have():
     scores = pd.DataFrame({"a": [1.0, 1, 1, 1], "b": [2.0, 3, np.nan, 4]})
-    (only,) = compare(scores, "a")
+    (only,) = paired_tests(scores, "a")
     assert (only.method, only.n_pairs, only.median_difference) == ("b", 3, 2.0)
-
-
-def test_expected_coverage_tends_to_the_level_with_more_draws():
-    few, many = expected_coverage(20), expected_coverage(400)
-    assert few == pytest.approx(0.82, abs=0.01)
-    assert few < many == pytest.approx(0.9, abs=0.01)
 
 
 def test_a_method_that_lacks_a_dataset_is_not_everywhere():

@@ -35,7 +35,7 @@ QUICK = {
     },
     "gcimpute": {"max_iter": 5},
     "macfm": SMALL_NET,
-    "macfm-mean": SMALL_NET,
+    "macfm-median": SMALL_NET,
     "macfm-paper": SMALL_NET,
 }
 # One setting a method, changed from what it is in QUICK.
@@ -49,8 +49,8 @@ CHANGED = {
     "miceforest": {"mean_match_candidates": 1},
     "hyperimpute": {"n_inner_iter": 1},
     "gcimpute": {"max_iter": 1},
-    "macfm": {"n_trials": 3},
-    "macfm-mean": {"numeric_transform": "quantile"},
+    "macfm": {"numeric_transform": "quantile"},
+    "macfm-median": {"n_trials": 3},
     "macfm-paper": {"n_steps": 1},
 }
 # Their noise belongs to a row's place in the table, not to its content.

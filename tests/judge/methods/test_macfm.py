@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from macfm.imputer import _parameters
+from macfm.imputer import MACFMImputer, _parameters
 from macfm.judge.methods import make_method
 from macfm.judge.methods.macfm import READ_OUT
 
@@ -35,7 +35,7 @@ def form(name, **settings):
 
 
 def test_forms_share_a_fit_if_they_train_the_same():
-    assert form("macfm").fit_key() == form("macfm-mean").fit_key()
+    assert form("macfm").fit_key() == form("macfm-median").fit_key()
     assert form("macfm").fit_key() == form("macfm", n_trials=7, grid="beta").fit_key()
     assert form("macfm").fit_key() != form("macfm-paper").fit_key()
     assert form("macfm").fit_key() != form("macfm", d_model=17).fit_key()
@@ -47,7 +47,7 @@ def test_what_the_forms_may_differ_in_is_what_may_be_set_after_fit():
 
 
 def test_probabilities_lie_under_the_rows_of_the_table():
-    method = form("macfm-mean").fit(TRAIN)
+    method = form("macfm").fit(TRAIN)
     shifted = TRAIN.set_axis(range(7, 7 + len(TRAIN)))
     (shares,) = method.probabilities(shifted).values()
     assert shares.index.equals(shifted.index)
@@ -58,7 +58,7 @@ def test_probabilities_lie_under_the_rows_of_the_table():
 def test_a_column_of_one_category_is_certain_and_counted():
     train = TRAIN.assign(e=pd.Series(["x"] * len(TRAIN), dtype=str))
     train.loc[:9, "e"] = None
-    found = form("macfm-mean").fit(train).probabilities(train)
+    found = form("macfm").fit(train).probabilities(train)
     assert list(found) == ["d", "e"]
     assert (found["e"] == 1).all(axis=None)
     assert list(found) == list(make_method("mean").fit(train).probabilities(train))
@@ -74,10 +74,10 @@ def test_a_column_of_one_category_is_certain_and_counted():
     ],
 )
 def test_an_adopted_fit_is_as_good_as_ones_own(read_out):
-    other = form("macfm").fit(TRAIN)
+    other = form("macfm-median").fit(TRAIN)
     before = other.impute(TRAIN)
-    own = form("macfm-mean", **read_out).fit(TRAIN)
-    adopting = form("macfm-mean", **read_out)
+    own = form("macfm", **read_out).fit(TRAIN)
+    adopting = form("macfm", **read_out)
     adopting.adopt(other)
     pd.testing.assert_frame_equal(
         own.impute(TRAIN), adopting.impute(TRAIN), check_exact=True
@@ -94,9 +94,9 @@ def test_a_fit_trained_otherwise_is_not_adopted():
 @pytest.mark.parametrize(
     ("name", "settings", "count"),
     [
-        ("macfm-mean", {"n_networks": 2}, 2),
-        ("macfm", {"n_trials": 4, "n_steps": 3, "n_networks": 2}, 4 * 3 * 2 * 2),
-        ("macfm", {"n_trials": 4, "n_steps": 3, "solver": "euler"}, 4 * 3),
+        ("macfm", {"n_networks": 2}, 2),
+        ("macfm-median", {"n_trials": 4, "n_steps": 3, "n_networks": 2}, 4 * 3 * 2 * 2),
+        ("macfm-median", {"n_trials": 4, "n_steps": 3, "solver": "euler"}, 4 * 3),
         ("macfm-paper", {}, 50 * 10 * 2),
     ],
 )
@@ -131,9 +131,17 @@ def test_the_record_shows_every_number_in_force():
 def test_floats_are_plain_numbers_unless_the_settings_say_otherwise():
     train = TRAIN.assign(n=TRAIN["a"].round(), two=TRAIN["b"] > 0)
     train["two"] = train["two"].astype(float)
-    kinds = [c.kind for c in form("macfm-mean").fit(train).imputer_.schema_.columns]
+    kinds = [c.kind for c in form("macfm").fit(train).imputer_.schema_.columns]
     assert kinds == [*["numeric"] * 3, "categorical", *["numeric"] * 2]
-    named = form("macfm-mean", categorical=["two"]).fit(train)
+    named = form("macfm", categorical=["two"]).fit(train)
     assert named.imputer_.numeric == [*"abc", "n"]
-    guessed = form("macfm-mean", numeric=[]).fit(train).imputer_.schema_.columns
+    guessed = form("macfm", numeric=[]).fit(train).imputer_.schema_.columns
     assert [c.kind for c in guessed[-2:]] == ["integer", "categorical"]
+
+
+def test_the_form_without_a_surname_is_the_imputer_as_it_comes():
+    ours = form("macfm").fit(TRAIN)
+    usual = MACFMImputer(**SMALL, random_state=3, verbose=False, device="cpu")
+    filled = usual.set_params(numeric=list("abc")).fit_transform(TRAIN)
+    pd.testing.assert_frame_equal(ours.impute(TRAIN), filled, check_exact=True)
+    assert form("macfm-median").settings["method"] == "median"

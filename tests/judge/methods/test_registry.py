@@ -27,7 +27,7 @@ def test_methods_stand_in_the_order_of_the_tables():
         "hyperimpute",
         "gcimpute",
         "macfm",
-        "macfm-mean",
+        "macfm-median",
         "macfm-paper",
     ]
 

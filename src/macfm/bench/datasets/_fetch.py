@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import http.client
 import logging
-import os
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+from macfm._progress import make_progress
+from macfm._replace import move_file
 from macfm._version import __version__
 from macfm.bench.datasets._dataset import DatasetError
 
@@ -59,7 +61,9 @@ def fetch(
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
-    with _progress(path.name) as show:
+    columns = ("{task.description}", "bar", "bytes", "speed", "left")
+    with make_progress(*columns) as bar:
+        show = partial(bar.update, bar.add_task(path.name, total=None))
         for attempt in range(attempts):
             try:
                 _transfer(url, part, timeout=timeout, show=show)
@@ -72,7 +76,7 @@ def fetch(
                         f"has come so far is kept; the next try goes on from there"
                     ) from error
                 time.sleep(pause * 2**attempt)
-    os.replace(part, path)
+    move_file(part, path)
     _tag_of(part).unlink(missing_ok=True)
 
 
@@ -93,7 +97,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def _transfer(
-    url: str, part: Path, *, timeout: float, show: Callable[[int, int | None], None]
+    url: str, part: Path, *, timeout: float, show: Callable[..., None]
 ) -> None:
     """Bring `part` from where it stands to the end of the file."""
     start = part.stat().st_size if part.exists() else 0
@@ -116,11 +120,11 @@ def _transfer(
                 _tag_of(part).unlink(missing_ok=True)
             done = start
             with part.open("ab" if start else "wb") as file:
-                show(done, total)
+                show(completed=done, total=total)
                 while chunk := response.read(CHUNK):
                     file.write(chunk)
                     done += len(chunk)
-                    show(done, total)
+                    show(completed=done, total=total)
     except urllib.error.HTTPError as error:
         if error.code == 416:  # nothing left, or the file has shrunk: start again
             part.unlink()
@@ -148,34 +152,3 @@ def _resumes_at(response: http.client.HTTPResponse, start: int) -> int:
 
 def _tag_of(part: Path) -> Path:
     return part.with_name(f"{part.name}.tag")
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[Callable[[int, int | None], None]]:
-    """Yield ``show(done, total)``: a bar if standard error is a terminal."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda done, total: None
-        return
-
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=16),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(name, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from macfm._replace import move_file
 from macfm.bench.datasets._dataset import Dataset, DatasetError, Download
 from macfm.bench.datasets._fetch import DownloadError, alone, fetch
 from macfm.bench.datasets._read import SUFFIXES, read_table_file
@@ -174,14 +175,14 @@ def _fetch_into(dataset: Dataset, download: Download, path: Path) -> pd.DataFram
         frame = read_cache_file(dataset, arrived)
     except DatasetError as error:
         if isinstance(error.__cause__, ImportError):
-            os.replace(arrived, path)
+            move_file(arrived, path)
             raise
         arrived.unlink()
         raise DatasetError(
             f"what {download.url} sent was thrown away: {error}. "
             f"{_how_to_do_without(dataset, path)}"
         ) from error
-    os.replace(arrived, path)
+    move_file(arrived, path)
     return frame
 
 

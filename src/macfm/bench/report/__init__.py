@@ -1,6 +1,5 @@
 """Tables, figures and a page: pure functions of records."""
 
-from macfm.bench.report._report import write_report
-from macfm.bench.report._statistics import expected_coverage
+from macfm.bench.report._report import write_pages
 
-__all__ = ["expected_coverage", "write_report"]
+__all__ = ["write_pages"]

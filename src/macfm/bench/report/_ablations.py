@@ -13,8 +13,8 @@ import pandas as pd
 from macfm.bench.report._figure_ablation import draw_changes, draw_curves
 from macfm.bench.report._frame import CELL, main_cells
 from macfm.bench.report._names import METRICS, method_titles, ordered, title_of
-from macfm.bench.report._statistics import summarise
-from macfm.bench.report._table import Cell, Column, Picture, Row, Section, Table
+from macfm.bench.report._statistics import summary_of
+from macfm.bench.report._table import Column, Entry, Picture, Row, ScoreTable, Section
 
 TITLES = {
     "trials": "Number of trials",
@@ -114,7 +114,7 @@ def ablation_section(frame: pd.DataFrame) -> Section | None:
     found = list(studies(frame))
     if not found:
         return None
-    items: list[Table | Picture] = []
+    items: list[ScoreTable | Picture] = []
     for study in found:
         if study.numbers is not None:
             if study.rows["out_mae"].notna().any():
@@ -167,7 +167,7 @@ def _curves(study: Study) -> Picture:
     )
 
 
-def _table(study: Study) -> Table:
+def _table(study: Study) -> ScoreTable:
     """Errors, changes and seconds of each value."""
     rows, changes = study.rows, study.changes()
     wide = rows.pivot(index=CELL, columns="arm", values="out_mae")
@@ -185,8 +185,8 @@ def _table(study: Study) -> Table:
             cells.append(_cell(change, unit=" %", signed=arm != study.base))
         imputing = part["seconds_impute_in"] + part["seconds_impute_out"]
         for seconds in (part["seconds_fit"], imputing):
-            cells.append(_cell(seconds) if one_machine else Cell())
-        cells.append(Cell(len(part), decimals=0))
+            cells.append(_cell(seconds) if one_machine else Entry())
+        cells.append(Entry(len(part), decimals=0))
         title = f"{arm} (base)" if arm == study.base else arm
         lines.append(Row(arm, title, tuple(cells)))
     heads = [*ERRORS.values(), *(f"{name}, change" for name in ERRORS.values())]
@@ -203,7 +203,7 @@ def _table(study: Study) -> Table:
     if len(failed):
         reasons = "; ".join(dict.fromkeys(failed["reason"]))
         notes.append(f"{len(failed)} cells have no result ({reasons}).")
-    return Table(
+    return ScoreTable(
         slug=f"ablation-{study.name}-{study.method}",
         title=_heading(study),
         columns=tuple(map(Column, heads)),
@@ -223,8 +223,8 @@ def _hours_apart(rows: pd.DataFrame) -> float:
     return 0.0 if pd.isna(apart) else apart.total_seconds() / 3600
 
 
-def _cell(values: pd.Series, *, unit: str = "", signed: bool = False) -> Cell:
-    summary = summarise(np.asarray(values, dtype=float))
+def _cell(values: pd.Series, *, unit: str = "", signed: bool = False) -> Entry:
+    summary = summary_of(np.asarray(values, dtype=float))
     if summary is None:
-        return Cell()
-    return Cell(summary.mean, n=summary.n, unit=unit, signed=signed)
+        return Entry()
+    return Entry(summary.mean, n=summary.n, unit=unit, signed=signed)

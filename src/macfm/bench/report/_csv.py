@@ -7,13 +7,13 @@ import io
 
 import pandas as pd
 
-from macfm.bench.report._table import Table
+from macfm.bench.report._table import ScoreTable
 
 HEADER = ("row", "title", "column", "value", "std", "n", "best", "flag", "marks")
 HEADER += ("note", "published")
 
 
-def table_csv(table: Table) -> str:
+def table_csv(table: ScoreTable) -> str:
     """Return one table in long form; empty cells keep their reason as a note."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -17,19 +17,19 @@ from macfm.bench.report._frame import (
     method_of,
     row_titles,
 )
-from macfm.bench.report._names import MECHANISMS, METRICS, SPLITS, percent, title_of
+from macfm.bench.report._names import MECHANISMS, METRICS, SPLITS, rate_words, title_of
 from macfm.bench.report._published import IN_SAMPLE_NOTE, NEWS_NOTE, SOURCE, published
 from macfm.bench.report._rows import Score, notes_for, score_rows, with_published
 from macfm.bench.report._statistics import (
     best_ranked,
-    compare,
     everywhere,
     geometric_mean,
+    paired_tests,
     rank_cells,
-    summarise,
+    summary_of,
     too_few_pairs,
 )
-from macfm.bench.report._table import Cell, Column, Picture, Row, Section, Table
+from macfm.bench.report._table import Column, Entry, Picture, Row, ScoreTable, Section
 
 BASE = "mean"
 HONEST = (0.95, 1.05)
@@ -43,7 +43,7 @@ def settings_of(frame: pd.DataFrame) -> Iterator[tuple[str, float, pd.DataFrame]
 
 def where(mechanism: str, rate: float) -> str:
     """Return a mechanism and a rate as a heading."""
-    return f"{title_of(mechanism, MECHANISMS)}, {percent(rate)} hidden"
+    return f"{title_of(mechanism, MECHANISMS)}, {rate_words(rate)} hidden"
 
 
 def slug_of(mechanism: str, rate: float) -> str:
@@ -77,7 +77,9 @@ def error_sections(frame: pd.DataFrame, *, beside: bool) -> list[Section]:
     return sections
 
 
-def error_table(rows: pd.DataFrame, *, split: str, metric: str, beside: bool) -> Table:
+def error_table(
+    rows: pd.DataFrame, *, split: str, metric: str, beside: bool
+) -> ScoreTable:
     """Return one of the twelve tables: methods × datasets, rank and ratio.
 
     Parameters
@@ -138,7 +140,7 @@ def error_table(rows: pd.DataFrame, *, split: str, metric: str, beside: bool) ->
             "every dataset",
         ),
     ]
-    return Table(
+    return ScoreTable(
         slug=f"{slug_of(mechanism, rate)}-{split}-{metric}",
         title=f"{METRICS[metric]} {SPLITS[split]}, {where(mechanism, rate)}",
         columns=tuple(columns),
@@ -170,14 +172,14 @@ def _ratios_to_mean(scores: pd.DataFrame) -> pd.DataFrame:
 
 def _summary_cell(
     values: pd.DataFrame, label: str, *, decimals: int, mean: object
-) -> Cell:
+) -> Entry:
     present = values[label].dropna()
     if present.empty:
-        return Cell()
+        return Entry()
     n = len(present)
     full = int(values.notna().sum().max())
     note = f"over {n} of {full} cells" if n < full else ""
-    return Cell(float(mean(present)), n=n, decimals=decimals, note=note)
+    return Entry(float(mean(present)), n=n, decimals=decimals, note=note)
 
 
 def _mark_best(rows: list[Row], place: int) -> list[Row]:
@@ -199,11 +201,11 @@ def _tests(
     *,
     slug: str,
     rows: pd.DataFrame,
-) -> tuple[str, Table | None]:
+) -> tuple[str, ScoreTable | None]:
     """The sentence under a table, and the tests behind it."""
     titles = row_titles(rows)
     sentence = f"Best average rank: {titles[best]} ({ranks[best].mean():.2f})."
-    comparisons = compare(scores, best)
+    comparisons = paired_tests(scores, best)
     if not comparisons:
         return sentence, None
     most = max(c.n_pairs for c in comparisons)
@@ -224,10 +226,10 @@ def _tests(
             key=c.method,
             title=titles[c.method],
             cells=(
-                Cell(100 * c.median_difference),
-                Cell(c.n_pairs, decimals=0),
-                Cell(c.p, decimals=4),
-                Cell(
+                Entry(100 * c.median_difference),
+                Entry(c.n_pairs, decimals=0),
+                Entry(c.p, decimals=4),
+                Entry(
                     c.p_holm,
                     decimals=4,
                     best=c.p_holm < 0.05,
@@ -239,7 +241,7 @@ def _tests(
     ]
     mechanism, rate = rows["mechanism"].iloc[0], rows["rate"].iloc[0]
     heads = ("median difference × 100", "pairs", "p", "p, Holm")
-    return sentence, Table(
+    return sentence, ScoreTable(
         slug=f"{slug_of(mechanism, rate)}-{slug.replace('_', '-')}-tests",
         title=f"{titles[best]} against",
         columns=tuple(map(Column, heads)),
@@ -269,7 +271,7 @@ def ratio_section(frame: pd.DataFrame) -> Section | None:
     return Section("ratio", "In-sample over out-of-sample", text, tuple(tables))
 
 
-def _ratio_table(rows: pd.DataFrame, metric: str) -> Table:
+def _ratio_table(rows: pd.DataFrame, metric: str) -> ScoreTable:
     rate = rows["rate"].iloc[0]
     datasets = datasets_of(rows)
     rows = rows.assign(out_ratio=rows[f"in_{metric}"] / rows[f"out_{metric}"])
@@ -277,10 +279,10 @@ def _ratio_table(rows: pd.DataFrame, metric: str) -> Table:
     lines = []
     for line in score_rows(rows, scores):
         cells = [_flagged(cell) for cell in line.cells]
-        overall = summarise([c.value for c in cells if c.value is not None])
-        last = Cell() if overall is None else Cell(overall.mean, decimals=3)
+        overall = summary_of([c.value for c in cells if c.value is not None])
+        last = Entry() if overall is None else Entry(overall.mean, decimals=3)
         lines.append(replace(line, cells=(*cells, _flagged(last))))
-    return Table(
+    return ScoreTable(
         slug=f"ratio-{slug_of('mcar', rate)}-{metric}",
         title=f"{METRICS[metric]} in / out, {where('mcar', rate)}",
         columns=(*map(Column, datasets), Column("mean", True)),
@@ -289,7 +291,7 @@ def _ratio_table(rows: pd.DataFrame, metric: str) -> Table:
     )
 
 
-def _flagged(cell: Cell) -> Cell:
+def _flagged(cell: Entry) -> Entry:
     low, high = HONEST
     if cell.value is None or low <= cell.value <= high:
         return cell

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from macfm.bench.report._style import require
-from macfm.bench.report._table import Picture, Section, Table, is_number
+from macfm import page
+from macfm.bench.report._table import Picture, ScoreTable, Section
 
 
 def html(
@@ -28,19 +28,6 @@ def html(
     published : bool
         Whether there is a switch for the published figures.
     """
-    require("jinja2")
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader(__package__),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["code"] = _code
-    environment.tests["table"] = lambda item: isinstance(item, Table)
-    environment.tests["finite"] = is_number
     shown = [_drawn(section, drawings) for section in sections]
     beside = published and any(
         cell.published is not None
@@ -49,8 +36,14 @@ def html(
         for row in table.rows
         for cell in row.cells
     )
-    return environment.get_template("report.html.jinja").render(
-        title=title, sections=shown, drawings=drawings, published=beside
+    return page.render(
+        __package__,
+        tests={"table": lambda item: isinstance(item, ScoreTable)},
+        title=title,
+        contents=[(section.slug, section.title) for section in shown],
+        sections=shown,
+        drawings=drawings,
+        published=beside,
     )
 
 
@@ -62,13 +55,3 @@ def _drawn(section: Section, drawings: Mapping[str, str]) -> Section:
         if not isinstance(item, Picture) or item.slug in drawings
     )
     return Section(section.slug, section.title, section.text, items)
-
-
-def _code(text: str) -> str:
-    """Text with what stands between backticks set as code, the rest escaped."""
-    from markupsafe import Markup, escape
-
-    parts = [escape(part) for part in text.split("`")]
-    for place in range(1, len(parts), 2):
-        parts[place] = Markup("<code>{}</code>").format(parts[place])
-    return Markup("").join(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from macfm.bench.report._table import Cell, Section, Table
+from macfm.bench.report._table import Entry, ScoreTable, Section
 
 _SIGNS = {
     "\\": r"\textbackslash{}",
@@ -40,7 +40,7 @@ def latex(sections: Sequence[Section]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _table(table: Table) -> str:
+def _table(table: ScoreTable) -> str:
     footnotes = table.footnotes()
     notes = [f"({letter}) {note}." for note, letter in footnotes.items()]
     notes += table.notes
@@ -74,7 +74,7 @@ def _table(table: Table) -> str:
     return "\n".join(lines)
 
 
-def _alignment(table: Table) -> str:
+def _alignment(table: ScoreTable) -> str:
     """Numbers to the right, columns of text to the left."""
     marks = []
     for place in range(len(table.columns)):
@@ -87,7 +87,7 @@ def _line(entries: Sequence[str]) -> str:
     return " & ".join(entries) + r" \\"
 
 
-def _cell(cell: Cell, footnotes: dict[str, str]) -> str:
+def _cell(cell: Entry, footnotes: dict[str, str]) -> str:
     text = escape(cell.number)
     if cell.best:
         text = rf"\textbf{{{text}}}"

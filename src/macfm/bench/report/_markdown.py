@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from macfm.bench.report._table import Cell, Picture, Section, Table
+from macfm.bench.report._table import Entry, Picture, ScoreTable, Section
 
 
 def markdown(
@@ -17,14 +17,14 @@ def markdown(
         for paragraph in section.text:
             lines += [_escape(paragraph), ""]
         for item in section.items:
-            if isinstance(item, Table):
+            if isinstance(item, ScoreTable):
                 lines += [*_table(item), ""]
             elif item.slug in pictures:
                 lines += [*_picture(item), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _table(table: Table) -> list[str]:
+def _table(table: ScoreTable) -> list[str]:
     footnotes = table.footnotes()
     lines = [f"### {_escape(table.title)}", ""]
     lines += grid(table)
@@ -47,7 +47,7 @@ def _table(table: Table) -> list[str]:
     return lines[:-1]
 
 
-def grid(table: Table) -> list[str]:
+def grid(table: ScoreTable) -> list[str]:
     """Return the lines of a table, columns aligned in the source too."""
     footnotes = table.footnotes()
     rows = [[table.corner, *(column.title for column in table.columns)]]
@@ -69,7 +69,7 @@ def _line(entries: Iterable[str], widths: Iterable[int]) -> str:
     return f"| {' | '.join(padded)} |"
 
 
-def _cell(cell: Cell, footnotes: dict[str, str]) -> str:
+def _cell(cell: Entry, footnotes: dict[str, str]) -> str:
     text = cell.number
     if cell.value is None and cell.note:
         text += f" ({footnotes[cell.note]})"

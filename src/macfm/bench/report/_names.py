@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from macfm.page import THEME
+
 MECHANISMS = {
     "mcar": "MCAR",
     "mar": "MAR",
@@ -32,16 +34,15 @@ FAMILIES = {
     "miceforest": "trees",
     "hyperimpute": "trees",
     "macfm": "ours",
-    "macfm-mean": "ours",
+    "macfm-median": "ours",
     "macfm-paper": "ours",
 }
-#: Okabe and Ito's colours, told apart with every common kind of colour blindness.
 FAMILY_COLOURS = {
-    "simple": "#9aa5b1",
-    "statistical": "#56b4e9",
-    "trees": "#009e73",
-    "other": "#cc79a7",
-    "ours": "#d55e00",
+    "simple": THEME.observed,
+    "statistical": THEME.palette[4],
+    "trees": THEME.palette[2],
+    "other": THEME.palette[3],
+    "ours": THEME.filled,
 }
 
 
@@ -85,12 +86,12 @@ def title_of(name: str, titles: Mapping[str, str]) -> str:
     return titles.get(name, name)
 
 
-def percent(rate: float) -> str:
+def rate_words(rate: float) -> str:
     """Return a rate as it is spoken of.
 
     Examples
     --------
-    >>> percent(0.3), percent(0.125)
+    >>> rate_words(0.3), rate_words(0.125)
     ('30 %', '12.5 %')
     """
     return f"{100 * rate:.4g} %"

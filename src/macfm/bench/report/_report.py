@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from macfm._replace import replace_file
 from macfm.bench.report._ablations import ablation_section
 from macfm.bench.report._csv import records_csv, table_csv
 from macfm.bench.report._errors import error_sections, ratio_section
@@ -22,13 +23,14 @@ from macfm.bench.report._scores import (
     legal_section,
     rates_section,
 )
-from macfm.bench.report._style import inline_svg, png, require, svg
+from macfm.bench.report._style import png, svg
 from macfm.bench.report._summary import summary_section
 from macfm.bench.report._table import Section
 from macfm.bench.report._timing import timing_section
+from macfm.page import inline_svg, require
 
 
-def write_report(
+def write_pages(
     records: Iterable[Mapping[str, Any]],
     output: str | Path,
     *,
@@ -65,8 +67,9 @@ def write_report(
     list of Path
         Every file written.
     """
-    for package in ("jinja2", *(("matplotlib",) if figures else ())):
-        require(package)
+    require("jinja2")
+    if figures:
+        require("matplotlib", "figures=False writes it without")
     frame = tidy(records)
     sections = make_sections(
         frame, published=published, sources=sources, command=command
@@ -80,7 +83,8 @@ def write_report(
         files[f"figures/{picture.slug}.svg"] = drawing
         files[f"figures/{picture.slug}.png"] = png(figure)
         label = f"{picture.title}. {picture.caption}"
-        drawings[picture.slug] = inline_svg(drawing, slug=picture.slug, label=label)
+        how = {"slug": picture.slug, "label": label, "least": 0.7}
+        drawings[picture.slug] = inline_svg(drawing, **how)
     for table in _tables(sections):
         files[f"csv/{table.slug}.csv"] = table_csv(table)
     files["csv/records.csv"] = records_csv(frame)
@@ -127,6 +131,5 @@ def _tables(sections: Sequence[Section]) -> list[Any]:
 
 def _write(path: Path, content: str | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    path.write_bytes(data)
+    replace_file(path, content.encode() if isinstance(content, str) else content)
     return path

@@ -9,8 +9,8 @@ import pandas as pd
 
 from macfm.bench.report._frame import method_of, row_titles
 from macfm.bench.report._names import family
-from macfm.bench.report._statistics import Summary, best_of, summarise
-from macfm.bench.report._table import Cell, Row
+from macfm.bench.report._statistics import Summary, best_of, summary_of
+from macfm.bench.report._table import Entry, Row
 
 TRANSDUCTIVE = (
     "† fits again on the rows it imputes, so that its out-of-sample numbers are not "
@@ -52,11 +52,11 @@ def score_rows(frame: pd.DataFrame, scores: Sequence[Score]) -> list[Row]:
     ]
 
 
-def _score_cells(frame: pd.DataFrame, score: Score) -> dict[str, Cell]:
+def _score_cells(frame: pd.DataFrame, score: Score) -> dict[str, Entry]:
     here = frame[frame["dataset"] == score.dataset]
     groups = {label: rows for label, rows in here.groupby("label", sort=False)}
     summaries: dict[str, Summary | None] = {
-        label: summarise(score.scale * rows[score.name])
+        label: summary_of(score.scale * rows[score.name])
         for label, rows in groups.items()
     }
     best = set() if score.higher is None else best_of(summaries, higher=score.higher)
@@ -66,10 +66,10 @@ def _score_cells(frame: pd.DataFrame, score: Score) -> dict[str, Cell]:
         rows, summary = groups.get(label), summaries.get(label)
         note = _why(rows)
         if summary is None:
-            cells[label] = Cell(note=note, decimals=score.decimals)
+            cells[label] = Entry(note=note, decimals=score.decimals)
             continue
         transductive = score.split == "out" and not rows["inductive"].all()
-        cells[label] = Cell(
+        cells[label] = Entry(
             value=summary.mean,
             std=summary.std,
             n=summary.n,
@@ -129,10 +129,10 @@ def with_published(
     present = set(methods.values())
     width = len(rows[0].cells) if rows else 0
     for method, printed in values.items():
-        first = [Cell(published=printed.get(name)) for name in names]
+        first = [Entry(published=printed.get(name)) for name in names]
         if method in present or all(cell.published is None for cell in first):
             continue
-        cells = (*first, *[Cell()] * (width - len(first)))
+        cells = (*first, *[Entry()] * (width - len(first)))
         done.append(Row(method, method, cells, kind="published"))
     return done
 

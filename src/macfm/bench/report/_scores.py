@@ -7,10 +7,10 @@ import pandas as pd
 
 from macfm.bench.report._errors import settings_of, slug_of, where
 from macfm.bench.report._frame import datasets_of, main_cells, row_titles
-from macfm.bench.report._names import MECHANISMS, percent, title_of
+from macfm.bench.report._names import MECHANISMS, rate_words, title_of
 from macfm.bench.report._rows import Score, notes_for, score_rows
-from macfm.bench.report._statistics import expected_coverage
-from macfm.bench.report._table import Cell, Column, Row, Section, Table
+from macfm.bench.report._table import Column, Entry, Row, ScoreTable, Section
+from macfm.judge import expected_coverage
 
 
 def _score_table(
@@ -21,7 +21,7 @@ def _score_table(
     scale: float = 1.0,
     decimals: int = 2,
     higher: bool | None = False,
-) -> Table | None:
+) -> ScoreTable | None:
     """A table of one score: a column for each dataset and split that has it."""
     pairs = [
         (dataset, split)
@@ -38,7 +38,7 @@ def _score_table(
         if any(cell.value is not None for cell in line.cells)
     ]
     mechanism, rate = rows["mechanism"].iloc[0], rows["rate"].iloc[0]
-    return Table(
+    return ScoreTable(
         slug=f"{slug_of(mechanism, rate)}-{name.replace('_', '-')}",
         title=f"{title}, {where(mechanism, rate)}",
         columns=tuple(Column(f"{d}, {s}") for d, s in pairs),
@@ -84,13 +84,13 @@ def distribution_section(frame: pd.DataFrame) -> Section | None:
     if not tables:
         return None
     n_draws = int(max(r.get("n_draws") or 20 for r in frame["record"]))
-    expected = expected_coverage(n_draws)
+    expected = expected_coverage(0.9, n_draws)
     text = (
         "For methods that give several plausible tables. CRPS and energy distance: "
         "less is better. Coverage: how often the range from the 5 % to the 95 % "
-        "quantile of a cell's draws holds the truth. For a perfect sampler that is "
-        f"{expected:.2f} with {n_draws} draws, not 0.90, since the quantiles of few "
-        "draws stay inside the true ones (simulated for a normal law). Spread over "
+        "quantile of a cell's draws holds the truth. For a perfect sampler, whose "
+        "draws the truth could be one of, that is 0.90 (n − 1) / (n + 1): "
+        f"{expected:.2f} with {n_draws} draws. Spread over "
         "error: the standard deviation of a cell's draws over that of the error of "
         "their mean; 1 is calibrated, less is overconfident.",
     )
@@ -130,11 +130,11 @@ def rates_section(frame: pd.DataFrame) -> Section | None:
         for split in ("train", "test"):
             cells = [_rate_cell(part[part["dataset"] == d], split) for d in datasets]
             if any(cell.value is not None for cell in cells):
-                title = f"{name}, {percent(rate)}, {split}"
+                title = f"{name}, {rate_words(rate)}, {split}"
                 lines.append(Row(f"{mechanism}-{rate}-{split}", title, tuple(cells)))
     if not lines:
         return None
-    table = Table(
+    table = ScoreTable(
         slug="realised-rates",
         title="Hidden cells in %",
         columns=tuple(map(Column, datasets)),
@@ -148,19 +148,19 @@ def rates_section(frame: pd.DataFrame) -> Section | None:
     return Section("rates", "Realised rates", items=(table,))
 
 
-def _rate_cell(rows: pd.DataFrame, split: str) -> Cell:
+def _rate_cell(rows: pd.DataFrame, split: str) -> Entry:
     parts = [
         (record.get("realised_rate") or {}).get(split) for record in rows["record"]
     ]
     parts = [part for part in parts if part and part.get("overall") is not None]
     if not parts:
-        return Cell()
+        return Entry()
     overall = 100 * float(np.mean([part["overall"] for part in parts]))
     columns = pd.DataFrame([part.get("columns") or {} for part in parts]).mean()
     text = f"{overall:.1f}"
     if len(columns):
         text += f" ({100 * columns.min():.1f} to {100 * columns.max():.1f})"
-    return Cell(text, n=len(parts))
+    return Entry(text, n=len(parts))
 
 
 def failure_section(frame: pd.DataFrame) -> Section | None:
@@ -177,8 +177,8 @@ def failure_section(frame: pd.DataFrame) -> Section | None:
         masks = ", ".join(str(mask) for mask in sorted(part["mask"]))
         cells = (dataset, where(mechanism, rate), masks, reason)
         key = f"{label}-{dataset}-{mechanism}-{rate}"
-        lines.append(Row(key, titles[label], tuple(map(Cell, cells))))
-    table = Table(
+        lines.append(Row(key, titles[label], tuple(map(Entry, cells))))
+    table = ScoreTable(
         slug="failures",
         title="Cells without a result",
         columns=tuple(map(Column, ("dataset", "mechanism", "masks", "reason"))),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import pandas as pd
+
+from macfm.profile import holm
 
 #: A difference is called significant below this.
 ALPHA = 0.05
@@ -29,7 +30,7 @@ class Summary:
         return 0.0 if self.std is None else self.std / math.sqrt(self.n)
 
 
-def summarise(values: Sequence[float]) -> Summary | None:
+def summary_of(values: Sequence[float]) -> Summary | None:
     """Return the summary of the finite values, None if there are none."""
     finite = np.asarray(values, dtype=float)
     finite = finite[np.isfinite(finite)]
@@ -76,7 +77,7 @@ def rank_cells(scores: pd.DataFrame, failed: pd.DataFrame) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedTest:
     """A paired Wilcoxon signed-rank test of one method against the best-ranked."""
 
     method: str
@@ -95,7 +96,7 @@ def best_ranked(ranks: pd.DataFrame) -> str | None:
     return None if means.empty else str(means.idxmin())
 
 
-def compare(scores: pd.DataFrame, best: str) -> list[Comparison]:
+def paired_tests(scores: pd.DataFrame, best: str) -> list[PairedTest]:
     """Test `best` against every other method over the cells they share.
 
     Two-sided; p-values are corrected after Holm for the number of methods compared.
@@ -106,9 +107,9 @@ def compare(scores: pd.DataFrame, best: str) -> list[Comparison]:
         if difference.size:
             p = signed_rank(difference)
             found.append((method, difference.size, float(np.median(difference)), p))
-    adjusted = holm([p for *_, p in found])
+    adjusted = holm(np.array([p for *_, p in found], dtype=float)).tolist()
     return [
-        Comparison(*row, p_holm) for row, p_holm in zip(found, adjusted, strict=True)
+        PairedTest(*row, p_holm) for row, p_holm in zip(found, adjusted, strict=True)
     ]
 
 
@@ -118,23 +119,6 @@ def signed_rank(difference: np.ndarray) -> float:
 
     moved = difference[difference != 0]
     return float(wilcoxon(moved).pvalue) if moved.size else 1.0
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return Holm's step-down correction of some p-values, in their order.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p_values, kind="stable")
-    adjusted = np.zeros(len(p_values))
-    running = 0.0
-    for step, index in enumerate(order):
-        running = max(running, (len(order) - step) * p_values[index])
-        adjusted[index] = min(1.0, running)
-    return adjusted.tolist()
 
 
 def too_few_pairs(n_pairs: int, n_tests: int = 1) -> bool:
@@ -154,26 +138,6 @@ def too_few_pairs(n_pairs: int, n_tests: int = 1) -> bool:
 def geometric_mean(values: Sequence[float]) -> float:
     """Return exp of the mean logarithm of some positive numbers."""
     return float(np.exp(np.mean(np.log(values))))
-
-
-@lru_cache
-def expected_coverage(n_draws: int = 20, level: float = 0.9) -> float:
-    """Return how often a perfect sampler's central range holds the truth.
-
-    The range runs between two empirical quantiles of `n_draws` draws, which stay
-    inside the true ones, so that it holds the truth less often than `level` says.
-    Simulated for a normal law with a fixed seed, to about ±0.002.
-
-    Examples
-    --------
-    >>> round(expected_coverage(20), 2)
-    0.82
-    """
-    rng = np.random.default_rng(0)
-    draws, truth = rng.standard_normal((50_000, n_draws)), rng.standard_normal(50_000)
-    tail = (1 - level) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail], axis=1)
-    return float(((low <= truth) & (truth <= high)).mean())
 
 
 def everywhere(scores: pd.DataFrame) -> pd.Series:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from macfm._words import count
 from macfm.bench.report._frame import datasets_of, main_cells, row_titles
-from macfm.bench.report._names import MECHANISMS, percent, title_of
+from macfm.bench.report._names import MECHANISMS, rate_words, title_of
 from macfm.bench.report._table import Section
 from macfm.bench.report._timing import total_seconds
 
@@ -27,23 +28,19 @@ def summary_section(
     return Section("summary", "Summary", tuple(part for part in text if part))
 
 
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 def _what(frame: pd.DataFrame) -> str:
     main = main_cells(frame)
     used = main if len(main) else frame
     mechanisms = [title_of(m, MECHANISMS) for m in used["mechanism"].unique()]
-    rates = ", ".join(percent(rate) for rate in sorted(used["rate"].unique()))
+    rates = ", ".join(rate_words(rate) for rate in sorted(used["rate"].unique()))
     counts = used.groupby(["dataset", "mechanism", "rate"])["mask"].nunique()
-    masks = _count(int(counts.max()), "mask")
+    masks = count(int(counts.max()), "mask")
     if counts.min() < counts.max():
         masks = f"{counts.min()} to {masks}"
     n_methods = len(row_titles(used))
     datasets = datasets_of(used)
     return (
-        f"{_count(n_methods, 'method')} on {_count(len(datasets), 'dataset')} "
+        f"{count(n_methods, 'method')} on {count(len(datasets), 'dataset')} "
         f"({', '.join(datasets)}) under {'; '.join(mechanisms)} with {rates} of the "
         f"cells hidden, {masks} for each setting."
     )
@@ -62,7 +59,7 @@ def _outcome(frame: pd.DataFrame) -> str:
             parts.append(f"{counts[status]:,} {words}")
     n_ablation = int((rows["ablation"] != "").sum())
     of_them = f" ({n_ablation:,} of them ablations)" if n_ablation else ""
-    text = f"Of {_count(len(rows), 'cell')}{of_them} {', '.join(parts)}."
+    text = f"Of {count(len(rows), 'cell')}{of_them} {', '.join(parts)}."
     hours = total_seconds(frame) / 3600
     if hours >= 0.1:
         text += f" Fitting and imputing took {hours:.1f} hours in all."
@@ -80,7 +77,7 @@ def _left_out(frame: pd.DataFrame) -> str:
     if not names:
         return ""
     return (
-        f"In {_count(n_cells, 'cell')} columns were taken out because every training "
+        f"In {count(n_cells, 'cell')} columns were taken out because every training "
         f"cell of theirs was hidden: {', '.join(names)}."
     )
 
@@ -91,12 +88,12 @@ def _where(frame: pd.DataFrame) -> list[str]:
     for (identity, cpu, cores), rows in frame.groupby(names, sort=False, dropna=False):
         parts = [cpu if isinstance(cpu, str) else "an unnamed processor"]
         if pd.notna(cores):
-            parts.append(_count(int(cores), "core"))
+            parts.append(count(int(cores), "core"))
         devices = [d for d in rows["machine_device"].dropna().unique() if d != "cpu"]
         parts += list(devices)
         load = rows[["machine_n_threads", "machine_jobs"]].dropna().drop_duplicates()
         how = " or ".join(
-            f"{_count(int(jobs), 'job')} of {_count(int(threads), 'thread')}"
+            f"{count(int(jobs), 'job')} of {count(int(threads), 'thread')}"
             for threads, jobs in load.itertuples(index=False)
         )
         how = f"; {how}" if how else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ DASH = "–"
 
 
 @dataclass(frozen=True)
-class Cell:
+class Entry:
     """One entry of a table."""
 
     #: A number, a text, or None for an empty cell.
@@ -67,11 +66,6 @@ class Cell:
         """The published value as text, empty if there is none."""
         return "" if self.published is None else f"{self.published:.{self.decimals}f}"
 
-    @property
-    def sort_key(self) -> float | str | None:
-        """What the cell is sorted by."""
-        return self.published if self.value is None else self.value
-
 
 @dataclass(frozen=True)
 class Column:
@@ -88,13 +82,13 @@ class Row:
 
     key: str
     title: str
-    cells: tuple[Cell, ...]
+    cells: tuple[Entry, ...]
     #: "", "ours", or "published" for one that only the paper has.
     kind: str = ""
 
 
 @dataclass(frozen=True)
-class Table:
+class ScoreTable:
     """A table with its heading and the notes that stand under it."""
 
     slug: str
@@ -104,7 +98,7 @@ class Table:
     corner: str = "method"
     notes: tuple[str, ...] = ()
     #: Tests of the best-ranked method against each other one.
-    tests: Table | None = None
+    tests: ScoreTable | None = None
 
     def footnotes(self) -> dict[str, str]:
         """Return the letter of each reason why a cell is empty."""
@@ -139,25 +133,14 @@ class Section:
     slug: str
     title: str
     text: tuple[str, ...] = ()
-    items: tuple[Table | Picture, ...] = field(default_factory=tuple)
+    items: tuple[ScoreTable | Picture, ...] = field(default_factory=tuple)
 
     @property
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[ScoreTable]:
         """The tables among the items."""
-        return [item for item in self.items if isinstance(item, Table)]
+        return [item for item in self.items if isinstance(item, ScoreTable)]
 
     @property
     def pictures(self) -> list[Picture]:
         """The pictures among the items."""
         return [item for item in self.items if isinstance(item, Picture)]
-
-
-def is_number(value: object) -> bool:
-    """Whether a cell holds a finite number.
-
-    Examples
-    --------
-    >>> is_number(1.5), is_number("a"), is_number(float("nan"))
-    (True, False, False)
-    """
-    return isinstance(value, int | float) and math.isfinite(value)

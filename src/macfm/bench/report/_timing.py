@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from macfm._words import count
 from macfm.bench.report._errors import BASE
 from macfm.bench.report._figure_pareto import Point, draw_pareto
 from macfm.bench.report._frame import (
@@ -20,16 +21,16 @@ from macfm.bench.report._frame import (
 from macfm.bench.report._names import METRICS, family
 from macfm.bench.report._published import SOURCE, published
 from macfm.bench.report._rows import Score, notes_for, score_rows, with_published
-from macfm.bench.report._statistics import everywhere, geometric_mean, summarise
-from macfm.bench.report._table import Cell, Column, Picture, Row, Section, Table
+from macfm.bench.report._statistics import everywhere, geometric_mean, summary_of
+from macfm.bench.report._table import Column, Entry, Picture, Row, ScoreTable, Section
 
-OURS = ("macfm", "macfm-mean", "macfm-paper")
+OURS = ("macfm", "macfm-median", "macfm-paper")
 SHARED = "‡ reads a model that another method fitted: its fit seconds are that fit's."
 
 
 def timing_section(frame: pd.DataFrame, *, beside: bool) -> Section | None:
     """Return the times of each machine, the speed-ups, and error against time."""
-    items: list[Table | Picture] = []
+    items: list[ScoreTable | Picture] = []
     for place, (name, tried) in enumerate(machines(frame), start=1):
         slug = f"machine-{place}"
         rows = tried[tried["status"] == "ok"]
@@ -85,9 +86,9 @@ def _setup(rows: pd.DataFrame) -> str:
     for device, threads, jobs in rows[names].drop_duplicates().itertuples(index=False):
         parts = [str(device)] if isinstance(device, str) else []
         if pd.notna(threads):
-            parts.append(f"{int(threads)} thread{'s' * (threads != 1)}")
+            parts.append(count(int(threads), "thread"))
         if pd.notna(jobs):
-            parts.append(f"{int(jobs)} job{'s' * (jobs != 1)}")
+            parts.append(count(int(jobs), "job"))
         found.append(", ".join(parts))
     return "; ".join(found)
 
@@ -96,7 +97,7 @@ def _kind(method: str) -> str:
     return "ours" if family(method) == "ours" else ""
 
 
-def _cost_table(rows: pd.DataFrame, slug: str, name: str) -> Table:
+def _cost_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable:
     methods, lines = method_of(rows), []
     full = rows.groupby("label").size().max()
     for label, title in row_titles(rows).items():
@@ -107,8 +108,8 @@ def _cost_table(rows: pd.DataFrame, slug: str, name: str) -> Table:
         cells += [_mean_cell(part[f"peak_{n}_mb"], decimals=0) for n in _MEMORY]
         cells += [
             _mean_cell(part["network_evaluations_per_row"], decimals=0),
-            Cell(len(part), n=len(part), decimals=0, flag=len(part) < full),
-            Cell(_setup(part)),
+            Entry(len(part), n=len(part), decimals=0, flag=len(part) < full),
+            Entry(_setup(part)),
         ]
         lines.append(Row(label, title, tuple(cells), _kind(methods[label])))
     heads = ("fit, s", "impute in, s", "impute out, s", "draw, s", "memory, MB")
@@ -116,7 +117,7 @@ def _cost_table(rows: pd.DataFrame, slug: str, name: str) -> Table:
     notes = ["Means over cells. A flagged number of cells is less than the others'."]
     if rows["fit_shared_with"].notna().any():
         notes.append(SHARED)
-    table = Table(
+    table = ScoreTable(
         slug=f"{slug}-cost",
         title=f"Cost of a cell, {name}",
         columns=tuple(map(Column, heads)),
@@ -130,14 +131,14 @@ _IMPUTING = ("impute_in", "impute_out", "draw")
 _MEMORY = ("memory", "gpu")
 
 
-def _mean_cell(values: pd.Series, *, decimals: int = 2, marks: str = "") -> Cell:
-    summary = summarise(values)
+def _mean_cell(values: pd.Series, *, decimals: int = 2, marks: str = "") -> Entry:
+    summary = summary_of(values)
     if summary is None:
-        return Cell()
-    return Cell(summary.mean, n=summary.n, decimals=decimals, marks=marks)
+        return Entry()
+    return Entry(summary.mean, n=summary.n, decimals=decimals, marks=marks)
 
 
-def _without_empty_columns(table: Table) -> Table:
+def _without_empty_columns(table: ScoreTable) -> ScoreTable:
     keep = [
         place
         for place in range(len(table.columns))
@@ -148,12 +149,12 @@ def _without_empty_columns(table: Table) -> Table:
         for row in table.rows
     )
     columns = tuple(table.columns[i] for i in keep)
-    return Table(table.slug, table.title, columns, rows, notes=table.notes)
+    return ScoreTable(table.slug, table.title, columns, rows, notes=table.notes)
 
 
 def _dataset_tables(
     rows: pd.DataFrame, slug: str, name: str, *, beside: bool
-) -> list[Table]:
+) -> list[ScoreTable]:
     """Seconds to fit and to impute in-sample, by dataset, over all mechanisms."""
     datasets, tables = datasets_of(rows), []
     for part, title in (("fit", "fit"), ("impute_in", "impute in-sample")):
@@ -168,7 +169,7 @@ def _dataset_tables(
             lines = with_published(lines, datasets, printed, method_of(rows))
             notes.append(f"Published values: {SOURCE}, on another machine.")
         tables.append(
-            Table(
+            ScoreTable(
                 slug=f"{slug}-seconds-{part.replace('_', '-')}",
                 title=f"Seconds to {title}, {name}",
                 columns=tuple(map(Column, datasets)),
@@ -179,7 +180,7 @@ def _dataset_tables(
     return tables
 
 
-def _speed_table(rows: pd.DataFrame, slug: str, name: str) -> Table | None:
+def _speed_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable | None:
     """How many times longer each method takes than ours, on the same cells."""
     ours = [label for label in OURS if label in set(rows["label"])]
     others = {k: v for k, v in row_titles(rows).items() if k not in ours[:1]}
@@ -198,7 +199,7 @@ def _speed_table(rows: pd.DataFrame, slug: str, name: str) -> Table | None:
             for label in others:
                 ratio = (times[label] / times[target]).dropna()
                 cells[label].append(_ratio_cell(ratio, same=label == target))
-    return Table(
+    return ScoreTable(
         slug=f"{slug}-speed-up",
         title=f"Speed-up of ours over each method, {name}",
         columns=tuple(columns),
@@ -213,13 +214,13 @@ def _speed_table(rows: pd.DataFrame, slug: str, name: str) -> Table | None:
     )
 
 
-def _ratio_cell(ratio: pd.Series, *, same: bool) -> Cell:
+def _ratio_cell(ratio: pd.Series, *, same: bool) -> Entry:
     if same or ratio.empty:
-        return Cell()
+        return Entry()
     mean = geometric_mean(ratio)
     decimals = 0 if mean >= 100 else 1 if mean >= 10 else 2 if mean >= 0.1 else 3
     note = f"{ratio.min():.3g} to {ratio.max():.3g} over {len(ratio)} cells"
-    return Cell(mean, n=len(ratio), decimals=decimals, unit="×", note=note)
+    return Entry(mean, n=len(ratio), decimals=decimals, unit="×", note=note)
 
 
 def pareto_points(rows: pd.DataFrame, metric: str) -> list[Point]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from macfm._errors import ParameterError
 from macfm.judge.methods._base import Method
 from macfm.judge.methods._guard import check_learned
 from macfm.judge.methods.em import EM
@@ -15,7 +16,7 @@ from macfm.judge.methods.extra_trees import ExtraTrees
 from macfm.judge.methods.gcimpute import GCImpute
 from macfm.judge.methods.hyperimpute import HyperImpute
 from macfm.judge.methods.knn import KNN
-from macfm.judge.methods.macfm import MACFM, MACFMMean, MACFMPaper
+from macfm.judge.methods.macfm import MACFM, MACFMMedian, MACFMPaper
 from macfm.judge.methods.mean import Mean
 from macfm.judge.methods.median import Median
 from macfm.judge.methods.mice import MICE
@@ -81,8 +82,9 @@ def make_method(name: str, **parameters: Any) -> Method:
     [1.0, 2.0, 3.0]
     """
     if name not in METHODS:
-        raise ValueError(
-            f"there is no method {name!r}; the methods are: {', '.join(METHODS)}"
+        raise ParameterError(
+            f"there is no method {name!r}; the methods are: {', '.join(METHODS)}",
+            parameter="methods",
         )
     return METHODS[name](**parameters)
 
@@ -101,7 +103,7 @@ for _method in (
     HyperImpute,
     GCImpute,
     MACFM,
-    MACFMMean,
+    MACFMMedian,
     MACFMPaper,
 ):
     register_method(_method)

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Self
 
 import pandas as pd
 
+from macfm._errors import ParameterError
+
 
 class Method(ABC):
     """An imputer as the benchmark sees it.
@@ -55,8 +57,9 @@ class Method(ABC):
         unknown = sorted(set(settings) - names)
         if unknown:
             known = ", ".join(sorted(names)) or "none"
-            raise ValueError(
-                f"{self.name} has no setting {unknown[0]!r}; its settings are: {known}"
+            raise ParameterError(
+                f"{self.name} has no setting {unknown[0]!r}; its settings are: {known}",
+                parameter=unknown[0],
             )
         self.seed = seed
         self.device = device

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_float_dtype
 
+from macfm._errors import ColumnError
+
 
 @dataclass(frozen=True)
 class ColumnCode:
@@ -164,7 +166,10 @@ def row_chunks(
 def _column_code(column: pd.Series) -> ColumnCode:
     observed = column.dropna()
     if observed.empty:
-        raise ValueError(f"column {column.name!r} has no observed value to learn from")
+        raise ColumnError(
+            f"column {column.name!r} has no observed value to learn from",
+            column=column.name,
+        )
     if is_float_dtype(column):
         sd = float(observed.std(ddof=0))
         return ColumnCode(

@@ -18,7 +18,7 @@ _TAKEN = ("device", "random_state", "verbose", "settings")
 
 
 class MACFM(Method):
-    """The median of sampled trajectories, the least absolute error.
+    """The conditional mean from one evaluation, the imputer's default.
 
     Any parameter of `MACFMImputer` is a setting, save those the benchmark sets itself.
     Columns of floats are plain numbers unless the settings speak of them: the benchmark
@@ -27,11 +27,8 @@ class MACFM(Method):
 
     name: ClassVar[str] = "macfm"
     title: ClassVar[str] = "MACFM"
-    about: ClassVar[str] = "Impute-MACFM, median of 100 trajectories."
-    defaults: ClassVar[dict[str, Any]] = {
-        "method": "median",
-        "empty_columns": "error",
-    }
+    about: ClassVar[str] = "Impute-MACFM, conditional mean from one evaluation."
+    defaults: ClassVar[dict[str, Any]] = {"empty_columns": "error"}
 
     @classmethod
     def setting_names(cls) -> set[str]:
@@ -118,13 +115,16 @@ class MACFM(Method):
         )
 
 
-class MACFMMean(MACFM):
-    """The conditional mean from one evaluation, the imputer's default."""
+class MACFMMedian(MACFM):
+    """The median of sampled trajectories, the least absolute error."""
 
-    name: ClassVar[str] = "macfm-mean"
-    title: ClassVar[str] = "MACFM (mean)"
-    about: ClassVar[str] = "Impute-MACFM, conditional mean from one evaluation."
-    defaults: ClassVar[dict[str, Any]] = {"empty_columns": "error"}
+    name: ClassVar[str] = "macfm-median"
+    title: ClassVar[str] = "MACFM (median)"
+    about: ClassVar[str] = "Impute-MACFM, median of 100 trajectories."
+    defaults: ClassVar[dict[str, Any]] = {
+        "method": "median",
+        "empty_columns": "error",
+    }
 
 
 class MACFMPaper(MACFM):

@@ -1,0 +1,42 @@
+"""Parameters that go on working under the name they had."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+__all__ = ["renamed"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def renamed(**names: str) -> Callable[[Function], Function]:
+    """Let a function take parameters by former names too, with a FutureWarning.
+
+    Parameters
+    ----------
+    **names
+        The present name of each former one.
+    """
+
+    def wrap(function: Function) -> Function:
+        @functools.wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            for old, new in names.items():
+                if old not in given:
+                    continue
+                if new in given:
+                    raise TypeError(f"{old} is now called {new}: give one of them")
+                warnings.warn(
+                    f"{old} is now called {new}; the old name will go",
+                    FutureWarning,
+                    stacklevel=2,
+                )
+                given[new] = given.pop(old)
+            return function(*args, **given)
+
+        return call  # type: ignore[return-value]
+
+    return wrap
