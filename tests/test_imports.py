@@ -23,11 +23,11 @@ ALLOWED = {
     "table": ({"_warn"}, {"numpy", "pandas", "polars", "pyarrow"}),
     "flow": (set(), {"numpy", "scipy", "torch"}),
     "imputer": (
-        {"table", "flow", "_version", "_warn", "_replace"},
+        {"table", "flow", "_errors", "_version", "_warn", "_replace"},
         {"numpy", "pandas", "sklearn", "torch", "rich", "safetensors"},
     ),
     "macfm": ({"imputer", "plot", "profile", "_version"}, set()),
-    "files": ({"_replace"}, {"numpy", "pandas"}),
+    "files": ({"_errors", "_replace"}, {"numpy", "pandas"}),
     "profile": ({"table"}, {"numpy", "pandas", "scipy"}),
     "plot": ({"table", "profile"}, {"numpy", "pandas", "matplotlib"}),
     "judge": (
@@ -38,7 +38,7 @@ ALLOWED = {
         },
     ),
     "bench": (
-        {"judge", "files", "_version"},
+        {"judge", "files", "_errors", "_version"},
         {
             *("numpy", "pandas", "scipy", "sklearn", "packaging", "rich"),
             *("matplotlib", "jinja2", "markupsafe", "pyarrow"),
@@ -49,7 +49,7 @@ ALLOWED = {
         {"numpy", "pandas", "matplotlib", "jinja2", "markupsafe"},
     ),
     "cli": (
-        {"macfm", "bench", "judge", "files", "profile", "report"},
+        {"macfm", "bench", "judge", "files", "profile", "report", "_errors"},
         {"click", "pandas", "rich"},
     ),
     "__main__": ({"cli"}, set()),

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from macfm.cli import _model
-from macfm.cli._manners import Voice, console, counted, plain_table, seconds_text
+from macfm.cli._layout import console, counted, plain_table, seconds_text
 from macfm.cli._tables import Source, tell_notes
+from macfm.cli._voice import Voice
 
 if TYPE_CHECKING:
     from macfm import MACFMImputer

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from macfm.cli import _model
-from macfm.cli._manners import Polite, Voice, counted
+from macfm.cli._command import Polite, output_option
+from macfm.cli._layout import counted
 from macfm.cli._options import (
     check_draws,
     data_argument,
@@ -25,6 +26,7 @@ from macfm.cli._tables import (
     say_notes,
     tell_notes,
 )
+from macfm.cli._voice import Voice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,18 +34,20 @@ if TYPE_CHECKING:
 
 @click.command(cls=Polite)
 @data_argument
-@click.option(
+@output_option(
     "-o",
     "--output",
     type=click.Path(),
     help="Completed table, - for standard output; with --draws a file or a folder.",
 )
-@click.option("--model", metavar="FILE", type=click.Path(), help="Save the model here.")
-@click.option(
+@output_option(
+    "--model", metavar="FILE", type=click.Path(), help="Save the model here."
+)
+@output_option(
     "--report", metavar="FILE", type=click.Path(), help="Write an HTML report here."
 )
+@output_option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
 @draws_options
-@click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
 @method_option
 @model_options
 @reading_options

@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from macfm.cli._manners import (
-    Polite,
-    console,
-    counted,
-    item,
-    plain_table,
-    seconds_text,
-)
+from macfm.cli._command import Polite
+from macfm.cli._layout import console, counted, item, plain_table, seconds_text
 from macfm.cli._options import json_option
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from macfm.cli import _parse
-from macfm.cli._manners import Polite, console, counted, item, plain_table
+from macfm.cli._command import Polite, output_option
+from macfm.cli._failures import failure
+from macfm.cli._layout import console, counted, item, plain_table
 from macfm.cli._options import (
     column_options,
     data_argument,
@@ -38,7 +40,7 @@ _FORMATS = {"csv": "CSV", "tsv": "TSV", "jsonl": "JSON Lines"}
 @click.command(cls=Polite)
 @data_argument
 @json_option
-@click.option("--quick", is_flag=True, help="Leave out the tests of dependence.")
+@output_option("--quick", is_flag=True, help="Leave out the tests of dependence.")
 @column_options
 @reading_options
 @talking_options
@@ -65,7 +67,7 @@ def inspect(data: str, as_json: bool, quick: bool, **options: Any) -> None:
             quick=quick,
         )
     except ValueError as error:
-        raise ValueError(f"{source.file.source}: {error}") from error
+        raise failure(error, where=source.file.source) from error
     if as_json:
         told = {"file": source.file.describe(), "profile": found.to_json()}
         click.echo(json.dumps(told, indent=2, ensure_ascii=False))

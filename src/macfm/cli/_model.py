@@ -6,21 +6,18 @@ import inspect
 import re
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from macfm.cli import _parse
-from macfm.cli._manners import (
-    UNFIT,
-    USAGE,
-    Failure,
-    Voice,
-    counted,
-    seconds_text,
-)
-from macfm.cli._tables import Source
+from macfm.cli._failures import UNFIT, USAGE, Failure, failure
+from macfm.cli._flags import flag
+from macfm.cli._layout import counted, seconds_text
+from macfm.cli._signals import heed
+from macfm.cli._tables import Source, read_source, repeatable
+from macfm.cli._voice import Voice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +29,7 @@ _READ_OUT = {
     None: {},
     "mean": {"method": None, "aggregate": "mean"},
     "median": {"method": "sample", "aggregate": "median"},
-    "sample": {},
+    "draw": {},
 }
 # They add columns to the table, or say what `--quiet` says.
 # --seed sets the last.
@@ -98,9 +95,10 @@ def fit(imputer: MACFMImputer, source: Source, voice: Voice) -> Fitted:
     except (ValueError, TypeError) as error:
         # A parameter out of range was typed wrongly; the table is not at fault.
         about = re.split("[ =]", str(error), maxsplit=1)[0]
-        wrong = about in imputer.get_params(deep=False)
-        said = str(error) if wrong else f"{source.file.source}: {error}"
-        raise Failure(said, USAGE if wrong else 1) from error
+        if about in imputer.get_params(deep=False):
+            raise failure(error, exit_code=USAGE) from error
+        raise failure(error, where=source.file.source) from error
+    heed()
     return Fitted(imputer, time.perf_counter() - began)
 
 
@@ -115,13 +113,27 @@ def load(path: str, options: Mapping[str, Any]) -> MACFMImputer:
     return imputer
 
 
-def text_kinds(imputer: MACFMImputer) -> dict[str, str]:
-    """Columns that must be read as text, whatever a new file's cells look like."""
-    return {
-        column.name: "text"
-        for column in imputer.schema_.columns
-        if column.family == "string"
-    }
+def read_for_model(
+    data: str, options: Mapping[str, Any]
+) -> tuple[Source, MACFMImputer]:
+    """Read a table and the model that is to fill it.
+
+    The table goes first: its faults are told without loading torch. It is read again if
+    a text of the model looks like something else in it.
+    """
+    with repeatable(data) as again:
+        source = read_source(data, options)
+        imputer = load(options["model"], options)
+        kinds = {
+            column.name: "text"
+            for column in imputer.schema_.columns
+            if column.family == "string"
+            and source.file.kinds.get(column.name, "text") not in ("text", "empty")
+        }
+        if kinds and source.file.format.name in ("csv", "tsv"):
+            again()
+            source = read_source(data, options, kinds=kinds)
+    return source, imputer
 
 
 def number_bounds(imputer: MACFMImputer) -> dict[str, Any]:
@@ -137,46 +149,54 @@ def align(imputer: MACFMImputer, source: Source, model: str) -> pd.DataFrame:
     """Return the table with the columns of a model in its order, or say what differs.
 
     Columns that the model ignores may be absent; others that it does not know must be
-    ignored by the user.
+    ignored by the user. All that differ are named at once.
     """
     import pandas as pd
 
-    frame, where = source.frame, source.file.source
-    columns = imputer.schema_.columns
-    known = {column.name for column in columns}
-    for name in frame.columns:
-        if name not in known and name not in source.ignore:
-            raise Failure(
-                f"{where}: column {name!r} is not in the model {model}; leave it out, "
-                f"or pass it through with --ignore {name!r}",
-                UNFIT,
-            )
-    cells = {}
-    for column in columns:
-        if column.name in frame.columns:
-            cells[column.name] = frame[column.name]
-        elif column.kind == "ignored":
-            cells[column.name] = pd.Series(pd.NA, index=frame.index, dtype=object)
-        else:
-            raise Failure(
-                f"{where}: column {column.name!r} is missing, which the model {model} "
-                f"needs ({column.kind}); add it, empty if nothing is known",
-                UNFIT,
-            )
-    for name in source.ignore:
-        if name in known:
-            _check_ignored(imputer, name, model)
-    return pd.DataFrame(cells)
-
-
-def _check_ignored(imputer: MACFMImputer, name: str, model: str) -> None:
-    kinds = {column.name: column.kind for column in imputer.schema_.columns}
-    if kinds[name] != "ignored":
+    frame, columns = source.frame, imputer.schema_.columns
+    kinds = {column.name: column.kind for column in columns}
+    absent = [
+        f"{name!r} ({kind})"
+        for name, kind in kinds.items()
+        if name not in frame and kind != "ignored"
+    ]
+    unknown = [n for n in frame if n not in kinds and n not in source.ignore]
+    faults = []
+    if absent:
+        faults.append(
+            f"{_are(absent)} missing, which the model {model} needs; add "
+            f"{_it(absent)}, empty if nothing is known"
+        )
+    if unknown:
+        faults.append(
+            f"{_are(map(repr, unknown))} not in the model {model}; leave "
+            f"{_it(unknown)} out, or pass {_it(unknown)} through with "
+            f"{flag('ignore', unknown)}"
+        )
+    if faults:
+        raise Failure(f"{source.file.source}: {'; '.join(faults)}", UNFIT)
+    used = [name for name in source.ignore if kinds.get(name, "ignored") != "ignored"]
+    if used:
         raise Failure(
-            f"--ignore {name!r}: the model {model} uses this column; fit a model that "
-            "ignores it",
+            f"{flag('ignore', used)}: the model {model} uses "
+            f"{'this column' if len(used) == 1 else 'these columns'}; fit a model that "
+            f"ignores {_it(used)}",
             UNFIT,
         )
+    nothing = pd.Series(pd.NA, index=frame.index, dtype=object)
+    return pd.DataFrame({n: frame.get(n, nothing) for n in kinds})
+
+
+def _are(names: Iterable[str]) -> str:
+    """Begin to say something of one column or of several."""
+    *others, last = names
+    if not others:
+        return f"column {last} is"
+    return f"columns {', '.join(others)} and {last} are"
+
+
+def _it(names: Collection[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def complete(
@@ -186,7 +206,7 @@ def complete(
     with _unfit(source):
         filled = (
             imputer.sample(frame, n_draws=1)[0]
-            if method == "sample"
+            if method == "draw"
             else imputer.transform(frame)
         )
     return as_in_file(filled, source)
@@ -216,8 +236,7 @@ def _unfit(source: Source) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        said = " ".join(str(error).split())
-        raise Failure(f"{source.file.source}: {said}", UNFIT) from error
+        raise failure(error, where=source.file.source, exit_code=UNFIT) from error
 
 
 def filled_sentence(source: Source, completed: pd.DataFrame) -> str:

@@ -242,11 +242,12 @@ def settings(given: Iterable[str], allowed: Collection[str]) -> dict[str, Any]:
                 f"--set: there is no parameter {name!r}; {hint}"
                 f"Parameters are {', '.join(sorted(allowed))}"
             )
-        found[name] = _literal(value.strip())
+        found[name] = literal(value.strip())
     return found
 
 
-def _literal(text: str) -> Any:
+def literal(text: str) -> Any:
+    """Read a value as Python writes it; what is none is text."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
@@ -254,6 +255,32 @@ def _literal(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
+
+
+def unliteral(value: Any) -> str:
+    """Write a value so that `literal` reads it.
+
+    Examples
+    --------
+    >>> unliteral("cosine"), unliteral(None), unliteral("1")
+    ('cosine', 'none', "'1'")
+    """
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    plain = isinstance(value, str) and literal(value) == value
+    return value if plain else repr(value)
+
+
+def listed(given: Iterable[str]) -> tuple[str, ...]:
+    """Return names that are separated by commas or given repeatedly.
+
+    Examples
+    --------
+    >>> listed(["mean, knn", "mice"])
+    ('mean', 'knn', 'mice')
+    """
+    parts = [part.strip() for text in given for part in text.split(",")]
+    return tuple(dict.fromkeys(filter(None, parts)))
 
 
 def marks(

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from macfm.cli import _parse
-from macfm.cli._manners import Failure, Voice, counted
+from macfm.cli._failures import Failure
+from macfm.cli._layout import counted
+from macfm.cli._voice import Voice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +96,7 @@ def read_source(
     options : mapping
         The command's parameters.
     kinds : mapping of column to str, default=None
-        Kinds that columns of a text file must have if they are there.
+        Kinds that columns of a text file must have.
     """
     given = {
         "format": options["from_"],
@@ -105,16 +107,7 @@ def read_source(
     }
     from macfm.files import read_table
 
-    with _repeatable(data, kinds) as again:
-        file = read_table(data, **given)
-        other = {
-            name: kind
-            for name, kind in (kinds or {}).items()
-            if file.kinds.get(name, kind) not in (kind, "empty")
-        }
-        if other and file.format.name in ("csv", "tsv"):
-            again()
-            file = read_table(data, **given, kinds=other)
+    file = read_table(data, **given, kinds=kinds)
     if not len(file.frame):
         raise Failure(f"{file.source}: has a header but no rows; give it at least one")
     columns = list(file.frame.columns)
@@ -136,9 +129,9 @@ def _marks(data: str, options: Mapping[str, Any]) -> Any:
 
 
 @contextmanager
-def _repeatable(data: str, kinds: Mapping[str, str] | None) -> Iterator[Any]:
-    """Let standard input be read a second time, should the first show other kinds."""
-    if data != "-" or not kinds or sys.stdin is None or sys.stdin.isatty():
+def repeatable(data: str) -> Iterator[Any]:
+    """Let standard input be read a second time."""
+    if data != "-" or sys.stdin is None or sys.stdin.isatty():
         yield lambda: None
         return
     before, content = sys.stdin, sys.stdin.buffer.read()
@@ -172,8 +165,8 @@ def check_targets(
     to : str or None
         Format of `output`.
     reads : mapping of str to str, default=None
-        Files that the command reads, by the words for them. Only ``output`` may take
-        the place of one, the table it completes.
+        Files that the command reads, by the words for them; they must be there. Only
+        ``output`` may take the place of one, the table it completes.
     **paths : str or None
         ``output``, ``model`` and ``report``.
     """
@@ -208,6 +201,9 @@ def check_targets(
         _check_format(output, to)
     if paths.get("report") is not None:
         check_report_packages()
+    for path in read:
+        if path != "-":
+            os.stat(path)
 
 
 def _same_file(path: str, others: Iterable[str]) -> str | None:

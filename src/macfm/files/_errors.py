@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
+from macfm._errors import MacfmError
+
 __all__ = ["FileError", "optional"]
 
 _EXTRAS = {
@@ -14,7 +16,7 @@ _EXTRAS = {
 }
 
 
-class FileError(ValueError):
+class FileError(MacfmError):
     """A table that cannot be read or written; one sentence says where and why."""
 
 
