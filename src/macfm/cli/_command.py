@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from macfm.cli._failures import Failure, failure
+from macfm.cli._signals import heed
 from macfm.cli._streams import let_go_of_stdout
 from macfm.cli._voice import spoken_warnings
 
@@ -72,7 +73,9 @@ class Polite(click.Command):
                 click.echo(f"note: {text}", err=True)
         try:
             with spoken_warnings(quiet=quiet):
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+                heed()
+                return result
         except BrokenPipeError:
             # The reader, such as head, has seen enough; click would call it a failure.
             let_go_of_stdout()

@@ -20,6 +20,7 @@ from macfm.cli._options import (
     reading_options,
     talking_options,
 )
+from macfm.cli._signals import heed
 from macfm.cli._tables import read_source, tell_notes
 from macfm.cli._voice import Voice
 
@@ -110,6 +111,7 @@ def compare(
             time_limit=budget,
             progress=progress,
         )
+    heed()
     if as_json:
         click.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
     else:
@@ -162,6 +164,7 @@ def _progress(voice: Voice) -> Iterator[Any]:
         task = bar.add_task("fits", total=None)
 
         def show(done: int, total: int, name: str) -> None:
+            heed()
             bar.update(task, completed=done, total=total, description=name)
 
         yield show

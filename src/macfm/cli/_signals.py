@@ -8,8 +8,16 @@ from types import FrameType
 _ended_by: list[int] = []
 
 
+class Ended(KeyboardInterrupt):
+    """What a signal raises.
+
+    A plain KeyboardInterrupt that passes through the `exec` of a text, which makes
+    dataclasses, would have Python end itself by SIGINT, whatever is made of it.
+    """
+
+
 def end_politely() -> None:
-    """Have a process that is told to end raise what Ctrl-C raises."""
+    """Have a process that is told to end clean up as Ctrl-C does."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         usual = (signal.SIG_DFL, signal.default_int_handler)
@@ -22,7 +30,7 @@ def _end(number: int, frame: FrameType | None) -> None:
     if number != signal.SIGINT:
         signal.signal(number, signal.SIG_IGN)  # cleaning up is not interrupted
     _ended_by.append(number)
-    raise KeyboardInterrupt
+    raise Ended
 
 
 def ended_by() -> int:
@@ -31,6 +39,6 @@ def ended_by() -> int:
 
 
 def heed() -> None:
-    """Raise again what a library may have caught on its way."""
+    """Raise again what the library caught, to keep what training had learned."""
     if _ended_by:
-        raise KeyboardInterrupt
+        raise Ended
