@@ -10,6 +10,7 @@ import click
 from macfm.cli import _parse
 from macfm.cli._command import Polite, output_option
 from macfm.cli._failures import failure
+from macfm.cli._flags import flag
 from macfm.cli._layout import console, counted, item, plain_table
 from macfm.cli._options import (
     column_options,
@@ -29,10 +30,10 @@ MOST_COLUMNS = 60
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _REMEDIES = {
-    "all_missing": "--ignore",
-    "identifier": "--ignore",
-    "few_values": "--categorical",
-    "many_categories": "--ignore",
+    "all_missing": "ignore",
+    "identifier": "ignore",
+    "few_values": "categorical",
+    "many_categories": "ignore",
 }
 _FORMATS = {"csv": "CSV", "tsv": "TSV", "jsonl": "JSON Lines"}
 
@@ -240,8 +241,8 @@ def _show_findings(
             continue
         item(screen, finding.message, "!")
         if finding.code in _REMEDIES:
-            option = f"{_REMEDIES[finding.code]} {','.join(map(str, finding.columns))}"
-            screen.print(f"  {option}", soft_wrap=True)
+            advice = flag(_REMEDIES[finding.code], finding.columns)
+            screen.print(f"  {advice}", soft_wrap=True)
 
 
 def _show_next(screen: Console, source: Source, found: TableProfile) -> None:
@@ -254,6 +255,6 @@ def _show_next(screen: Console, source: Source, found: TableProfile) -> None:
     ignored = [str(c.name) for c in found.columns if c.identifier_like]
     words = ["macfm", "impute", path, "-o", f"completed{source.file.format.suffix}"]
     names = list(dict.fromkeys([*source.ignore, *ignored]))
-    words += ["--ignore", ",".join(names)] if names else []
+    ignore = f" {flag('ignore', names)}" if names else ""
     _heading(screen, "Next")
-    screen.print(f"  {shlex.join(words)}", soft_wrap=True)
+    screen.print(f"  {shlex.join(words)}{ignore}", soft_wrap=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -271,9 +272,10 @@ def tell_notes(source: Source, voice: Voice, unused: Sequence[str] = ()) -> None
     say_notes(source.notes, voice)
     unused = [name for name in source.frame if name in {*source.ignore, *unused}]
     for mark in missing_marks(source.frame, ignore=unused or None):
+        typed = shlex.quote(f"{mark.column}={mark.value}")
         voice.say(
-            f"note: {mark.sentence()}: if so, give --na-values "
-            f"{mark.column}={mark.value}, or it counts as observed"
+            f"note: {mark.sentence()}: if so, give --na-values {typed}, or it counts "
+            "as observed"
         )
     for name in source.ids:
         cells = source.frame[name]
