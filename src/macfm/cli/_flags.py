@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -89,7 +87,7 @@ def _joined(entry: Any, between: str) -> str:
 
 def in_flags(said: Any) -> str:
     """Write a sentence on one line, parameters that it names as options."""
-    text = said.told(flag) if isinstance(said, Said) else in_words(str(said))
+    text = said.told(flag) if isinstance(said, Said) else str(said)
     return " ".join(text.split())
 
 
@@ -112,41 +110,3 @@ def told(error: BaseException) -> str:
     if name == parameter and not rest[:1].isidentifier():
         return flag(parameter) + rest
     return f"{flag(parameter)}: {text}"
-
-
-# What the library says in Python's words, in those of the command line.
-_WORDS = (
-    (re.compile(r", or pd\.to_datetime first if it holds dates"), ""),
-    (
-        re.compile(r"ignore=(\['[^']*'\])"),
-        lambda found: flag("ignore", ast.literal_eval(found[1])),
-    ),
-    (
-        re.compile(r"categorical=(\[.*\])"),
-        lambda found: flag("categorical", ast.literal_eval(found[1])),
-    ),
-    (re.compile(r"list them in ignore=\[\.\.\.\]"), "list them in --ignore"),
-    (re.compile(r"\bdevice='([^']*)'"), r"--device \1"),
-    (re.compile(r"named in both impute and ignore"), "named in --only and --ignore"),
-    (re.compile(r"^impute (?=names columns)"), "--only "),
-    (
-        re.compile(
-            r"^(categorical|numeric|ordinal|bounds|ignore|leave|derive) (?=names col)"
-        ),
-        r"--\1 ",
-    ),
-    (re.compile(r"^(leave|derive) (?=of column)"), r"--\1 "),
-    (re.compile(r"name the column in ordinal"), "name the column in --ordinal"),
-    (re.compile(r"take it out of ignore"), "take it out of --ignore"),
-    (
-        re.compile(r"in both (categorical|numeric) and (numeric|ordinal)"),
-        r"in both --\1 and --\2",
-    ),
-)
-
-
-def in_words(message: str) -> str:
-    """Translate the library's parameters into options."""
-    for pattern, words in _WORDS:
-        message = pattern.sub(words, message)
-    return message

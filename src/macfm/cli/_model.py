@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import time
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from macfm.cli import _parse
-from macfm.cli._failures import UNFIT, USAGE, Failure, failure
+from macfm.cli._failures import UNFIT, Failure, failure
 from macfm.cli._flags import flag
 from macfm.cli._layout import counted, seconds_text
 from macfm.cli._signals import heed
@@ -93,10 +92,6 @@ def fit(imputer: MACFMImputer, source: Source, voice: Voice) -> Fitted:
             warnings.filterwarnings("ignore", message=".*mark for a missing value")
             imputer.fit(source.frame)
     except (ValueError, TypeError) as error:
-        # A parameter out of range was typed wrongly; the table is not at fault.
-        about = re.split("[ =]", str(error), maxsplit=1)[0]
-        if about in imputer.get_params(deep=False):
-            raise failure(error, exit_code=USAGE) from error
         raise failure(error, where=source.file.source) from error
     heed()
     return Fitted(imputer, time.perf_counter() - began)
