@@ -52,7 +52,7 @@ impute: .venv/.core ## complete the example table into output/, with a report
 
 bench: .venv/.core ## the quick benchmark and its report, in output/
 	$(BIN)/macfm bench run benchmarks/quick.toml -o output/quick.jsonl
-	$(BIN)/macfm bench report output/quick.jsonl -o output/bench
+	$(BIN)/macfm bench report output/quick.jsonl -o output/bench --force
 
 docs: .venv/.dev ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

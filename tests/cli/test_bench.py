@@ -112,12 +112,49 @@ def test_rows_are_limited_and_the_report_says_so(folder):
 
 
 def test_a_run_without_any_result_fails(folder):
-    options = ["--methods", "mean,median", "--time-limit", "0.001"]
+    options = ["--methods", "mean,median", "--budget", "0.001s"]
     result = run("run", "small.toml", "--threads", "1", *options)
     assert result.exit_code == 1
     assert "2 cells have no result" in result.stdout
+    assert result.stderr.endswith(
+        "Error: small.jsonl: no cell has a result; the records say why\n"
+    )
     assert run("run", "small.toml", "-q").exit_code == 1
     assert run("run", "small.toml", "--threads", "1", "--retry").exit_code == 0
+
+
+def test_results_of_other_cells_do_not_make_a_success(folder):
+    assert run("run", "small.toml", "--threads", "1").exit_code == 0
+    other = ("run", "small.toml", "--threads", "1", "--rates", "0.5")
+    assert run(*other, "--budget", "0.001s", "-q").exit_code == 1
+    partly = ("run", "small.toml", "--threads", "1", "--rates", "0.3,0.5")
+    result = run(*partly)
+    assert result.exit_code == 0
+    assert "4 cells have a record" in result.stderr
+
+
+def test_a_failed_benchmark_ends_its_process_with_1(folder):
+    words = ["run", "small.toml", "--threads", "1", "--budget", "0.001s"]
+    command = [sys.executable, "-m", "macfm", "bench", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "no cell has a result" in done.stderr
+
+
+def test_the_old_name_of_the_budget_still_works(folder):
+    words = ("run", "small.toml", "--threads", "1", "--time-limit", "600")
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert "note: --time-limit is now --budget\n" in result.stderr
+    assert "--time-limit" not in run("run", "--help").output
+
+
+def test_lists_are_separated_by_commas_or_given_repeatedly(folder):
+    one = run("run", "small.toml", "-q", "--methods", "mean, median", "-o", "1.jsonl")
+    two = ("--methods", "mean", "--methods", "median")
+    assert one.exit_code == run("run", "small.toml", "-q", *two).exit_code == 0
+    assert len((folder / "1.jsonl").read_text().splitlines()) == 2
+    assert len((folder / "small.jsonl").read_text().splitlines()) == 2
 
 
 def test_a_report_is_written(folder):
@@ -129,7 +166,13 @@ def test_a_report_is_written(folder):
     text = (folder / "report" / "report.md").read_text()
     assert "Mean" in text
     assert "`macfm bench run --datasets iris" in text
-    run("report", "small.jsonl", "-o", "report", "--no-figures", "--command", "make x")
+    words = ("report", "small.jsonl", "-o", "report", "--no-figures")
+    again = run(*words)
+    assert again.exit_code == 1
+    assert "report: is a folder that holds files; use --force to replace" in (
+        again.output
+    )
+    assert run(*words, "--command", "make x", "--force", "-q").output == ""
     assert "again: `make x`" in (folder / "report" / "report.md").read_text()
 
 
@@ -145,7 +188,7 @@ def test_the_methods_are_listed():
     [
         (["run"], 2, "give a SPEC, --table FILE, or --datasets and --methods"),
         (["run", "small.toml", "--table", "tiny.csv"], 2, "not both"),
-        (["run", "absent.toml"], 2, "absent.toml' does not exist"),
+        (["run", "absent.toml"], 1, "absent.toml: no such file"),
         (["run", "small.toml", "--rates", "30"], 1, "rates must lie between 0 and 1"),
         (
             ["run", "small.toml", "--rates", "many"],
@@ -166,7 +209,7 @@ def test_the_methods_are_listed():
         (["run", "broken.toml"], 1, "no key 'datsets'"),
         (["run", "--table", "tiny.csv"], 1, "at least 20 rows"),
         (["run", "--table", "tiny.csv", "--target", "z"], 1, "has no column 'z'"),
-        (["report", "absent.jsonl"], 2, "absent.jsonl' does not exist"),
+        (["report", "absent.jsonl"], 1, "absent.jsonl: no such file"),
         (["report", "tiny.csv"], 1, "tiny.csv, line 1: not a record"),
     ],
 )

@@ -43,6 +43,15 @@ def test_what_is_worth_acting_on_comes_with_the_option(folder, done):
     assert "depend" not in told
 
 
+def test_advice_can_be_pasted_into_a_shell(folder, done):
+    rows = "".join(f"p{k:03},,{k % 9}\n" for k in range(60))
+    (folder / "odd.csv").write_text("full name,it's,x\n" + rows + ",,\n")
+    lines = done("inspect", "odd.csv", "--quick").stdout.splitlines()
+    assert "  --ignore 'full name'" in lines
+    assert """  --ignore 'it'"'"'s'""" in lines
+    assert lines[-1] == "  macfm impute odd.csv -o completed.csv --ignore 'full name'"
+
+
 def test_wishes_change_the_kinds(folder, done):
     words = ("--categorical", "age", "--id", "id", "--ordinal", "stage=I<II<III")
     told = " ".join(done("inspect", "patients.csv", "--quick", *words).stdout.split())

@@ -114,7 +114,7 @@ def test_report_and_compare_go_along(clinic, done, quick):
     words = (*LEAVE, *DERIVE, *quick, "--set", "n_steps=2")
     done("report", "clinic.csv", "-o", "r.html", "--no-compare", *words)
     assert "diabetes == &#39;No&#39;" in (clinic / "r.html").read_text()
-    done("compare", "clinic.csv", "--methods", "mean", "--folds", "1", *words)
+    done("compare", "clinic.csv", "--methods", "mean", "--repeats", "1", *words)
 
 
 def test_inspect_and_report_name_the_option(clinic, done, quick):

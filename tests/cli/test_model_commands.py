@@ -53,10 +53,10 @@ def test_draws_and_methods_of_a_model(folder, done, model):
     words = ("transform", "patients.csv", "--model", model, "-o")
     done(*words, "draws.csv", "--draws", 2)
     assert len((folder / "draws.csv").read_text().splitlines()) == 13
-    for method in ("mean", "median", "sample"):
+    for method in ("mean", "median", "draw"):
         done(*words, f"{method}.csv", "--method", method)
-    mean, sample = ((folder / f"{m}.csv").read_text() for m in ("mean", "sample"))
-    assert mean != sample
+    mean, draw = ((folder / f"{m}.csv").read_text() for m in ("mean", "draw"))
+    assert mean != draw
 
 
 def test_further_columns_are_passed_through_when_ignored(folder, done, run, model):
@@ -79,7 +79,7 @@ def test_further_columns_are_passed_through_when_ignored(folder, done, run, mode
         (
             "age,",
             "years,",
-            "new.csv: column 'years' is not in the model m.macfm; leave it out",
+            "new.csv: column 'age' (integer) is missing, which the model m.macfm needs",
         ),
         ("31,71.50", "old,71.50", "new.csv: column 'age' was fitted as Int64"),
     ],
@@ -98,8 +98,20 @@ def test_an_absent_column_is_named(folder, run, model):
     result = run("transform", "-", "--model", model, "-o", "-", stdin=text)
     assert result.exit_code == 3
     assert (
-        "standard input: column 'age' is missing, which the model m.macfm needs "
-        "(integer); add it, empty if nothing is known"
+        "standard input: column 'age' (integer) is missing, which the model m.macfm "
+        "needs; add it, empty if nothing is known"
+    ) in result.stderr
+
+
+def test_all_columns_that_differ_are_named_at_once(folder, run, model):
+    text = "ward,weight,years,sex,seen,a b\nB,60.0,3,f,2024-03-01,7\n"
+    result = run("transform", "-", "--model", model, "-o", "-", stdin=text)
+    assert result.exit_code == 3
+    assert (
+        "columns 'age' (integer), 'smoker' (boolean) and 'stage' (ordinal) are "
+        "missing, which the model m.macfm needs; add them, empty if nothing is known; "
+        "columns 'years' and 'a b' are not in the model m.macfm; leave them out, or "
+        "pass them through with --ignore 'years,a b'\n"
     ) in result.stderr
 
 
@@ -107,7 +119,7 @@ def test_ignoring_a_column_the_model_uses_is_refused(folder, run, model):
     words = ("transform", "patients.csv", "--model", model, "-o", "-")
     result = run(*words, "--ignore", "age")
     assert result.exit_code == 3
-    assert "--ignore 'age': the model m.macfm uses this column" in result.stderr
+    assert "--ignore age: the model m.macfm uses this column" in result.stderr
 
 
 def test_info_tells_what_the_model_reveals(folder, done, model):

@@ -128,12 +128,13 @@ def test_streams_that_are_closed_or_full(folder, words, code, message):
 @pytest.mark.parametrize(
     ("name", "words"), [("SIGTERM", "-o out/ --draws 3"), ("SIGHUP", "-o out.csv")]
 )
-def test_being_told_to_end_while_writing_leaves_no_debris(folder, name, words):
+@pytest.mark.parametrize("how", ["{}", "exec({!r})"], ids=["plainly", "within exec"])
+def test_being_told_to_end_while_writing_leaves_no_debris(folder, name, words, how):
     before = sorted(folder.iterdir())
     script = (
         "import os, signal, sys\n"
         "from macfm.cli._main import main\n"
-        f"os.fsync = lambda _: os.kill(os.getpid(), signal.{name})\n"
+        f"os.fsync = lambda _: {how.format(f'os.kill(os.getpid(), signal.{name})')}\n"
         "main()\n"
     )
     done = subprocess.run(
@@ -175,6 +176,32 @@ def test_an_interruption_leaves_no_debris(folder, number, word):
     assert said.splitlines()[-1] == word
     assert "Traceback" not in said
     assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_comparison_does_not_go_on(folder, number):
+    script = (
+        "import os, sys\nimport macfm.judge as judge\n"
+        "def interrupted(*args, progress, **kwargs):\n"
+        "    try:\n"
+        f"        os.kill(os.getpid(), {int(number)})\n"
+        "    except KeyboardInterrupt:\n"
+        "        progress(1, 2, 'macfm')\n"
+        "    print('went on')\n"
+        "judge.compare = interrupted\n"
+        "from macfm.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "compare", "numbers.csv", "--methods", "mean"],
+        capture_output=True,
+        check=False,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert done.returncode == 128 + number, done.stderr
+    assert done.stdout == ""
 
 
 def test_errors_have_their_codes(folder):

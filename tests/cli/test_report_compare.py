@@ -6,7 +6,7 @@ import pytest
 
 
 def test_methods_are_compared_on_hidden_cells(folder, done, quick):
-    words = ("compare", "numbers.csv", "--methods", "mean,median", "--folds", 2)
+    words = ("compare", "numbers.csv", "--methods", "mean,median", "--repeats", 2)
     result = done(*words, *quick)
     assert "numbers.csv: 120 rows" in result.stderr
     told = " ".join(result.stdout.split())
@@ -21,7 +21,7 @@ def test_methods_are_compared_on_hidden_cells(folder, done, quick):
 
 
 def test_a_comparison_of_nothing_is_no_success(folder, run, quick, monkeypatch):
-    result = run("compare", "patients.csv", "--id", "id", "--folds", 1, *quick)
+    result = run("compare", "patients.csv", "--id", "id", "--repeats", 1, *quick)
     assert result.exit_code == 1
     assert "nothing could be compared: no column has enough" in result.stderr
 
@@ -29,7 +29,7 @@ def test_a_comparison_of_nothing_is_no_success(folder, run, quick, monkeypatch):
         raise RuntimeError("no idea")
 
     monkeypatch.setattr("macfm.judge.methods._constant.ConstantMethod.fit", fail)
-    words = ("compare", "numbers.csv", "--methods", "mean", "--folds", 1, "--json")
+    words = ("compare", "numbers.csv", "--methods", "mean", "--repeats", 1, "--json")
     result = run(*words, *quick)
     assert result.exit_code == 1
     assert "mean failed: RuntimeError: no idea" in result.stderr
@@ -37,7 +37,7 @@ def test_a_comparison_of_nothing_is_no_success(folder, run, quick, monkeypatch):
 
 
 def test_a_comparison_as_json(folder, done, quick):
-    words = ("compare", "numbers.csv", "--methods", "mean", "--folds", 1, "--json")
+    words = ("compare", "numbers.csv", "--methods", "mean", "--repeats", 1, "--json")
     told = json.loads(done(*words, "--ignore", "group", "-q", *quick).stdout)
     assert told["n_folds"] == 1
     assert {row["method"] for row in told["columns"]} == {"macfm", "mean"}
@@ -45,7 +45,7 @@ def test_a_comparison_as_json(folder, done, quick):
 
 
 def test_a_budget_bounds_the_whole_comparison(folder, done):
-    words = ("compare", "numbers.csv", "--methods", "mean", "--folds", 5, "--json")
+    words = ("compare", "numbers.csv", "--methods", "mean", "--repeats", 5, "--json")
     told = json.loads(done(*words, "--budget", "1s", "-q").stdout)
     assert told["n_folds"] < 5
 

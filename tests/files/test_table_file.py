@@ -257,7 +257,7 @@ def test_a_folder_of_draws(tmp_path, table):
     names = ["draw_01.csv", "draw_02.csv", "draw_03.csv"]
     assert sorted(os.listdir(folder)) == names
     assert (folder / "draw_02.csv").read_bytes() == FULL
-    with pytest.raises(FileError, match="is a folder that holds files; use --force"):
+    with pytest.raises(FileError, match="is a folder that holds files; use force=True"):
         table.write_draws(draws, folder)
     (folder / "mine.txt").write_text("stays")
     table.write_draws(draws[:1], folder, force=True, include_original=True)
@@ -276,7 +276,7 @@ def test_a_folder_of_draws(tmp_path, table):
 
 
 def test_an_existing_file_is_kept_without_force(tmp_path, table):
-    with pytest.raises(FileError, match=r"t\.csv: exists already; use --force"):
+    with pytest.raises(FileError, match=r"t\.csv: exists already; use force=True"):
         table.write(complete(table), tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_bytes() == DATA
     (tmp_path / "t.csv").chmod(0o640)

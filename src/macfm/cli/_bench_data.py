@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,15 +17,15 @@ from macfm.bench.datasets import (
     get_dataset,
     verify_dataset,
 )
+from macfm.cli._command import Polite, file_option, option
+from macfm.cli._late import LateGroup
+from macfm.cli._layout import console, plain_table
+from macfm.cli._options import data_dir_option, json_option
 
-data_dir_option = click.option(
-    "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of tables. Default: the environment variable MACFM_DATA.",
-)
-cache_dir_option = click.option(
+cache_dir_option = file_option(
     "--cache-dir",
-    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    type=click.Path(),
     help="Folder of downloads. Default: MACFM_CACHE, else the user's cache folder.",
 )
 
@@ -47,16 +46,16 @@ names_argument = click.argument(
 )
 
 
-@click.group()
+@click.group(cls=LateGroup, late={})
 def data() -> None:
     """List, fetch and verify the benchmark's tables."""
 
 
-@data.command("list")
+@data.command("list", cls=Polite)
 @data_dir_option
 @cache_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-def list_(data_dir: Path | None, cache_dir: Path | None, as_json: bool) -> None:
+@json_option
+def list_(data_dir: str | None, cache_dir: str | None, as_json: bool) -> None:
     """List every table and where it is now."""
     rows = [
         _describe(dataset, data_dir=data_dir, cache_dir=cache_dir)
@@ -65,35 +64,21 @@ def list_(data_dir: Path | None, cache_dir: Path | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("name", no_wrap=True)
-    for title in ("rows", "numeric", "categorical"):
-        table.add_column(title, justify="right")
-    table.add_column("target")
-    table.add_column("where")
+    cells = []
     for row in rows:
         counts = (row["rows"], row["numeric"], row["categorical"])
-        table.add_row(
-            row["name"],
-            *("?" if n is None else f"{n:,}" for n in counts),
-            row["target"] or "",
-            row["where"],
-        )
-    Console().print(table)
+        shown = ("?" if n is None else f"{n:,}" for n in counts)
+        cells.append((row["name"], *shown, row["where"], row["target"] or ""))
+    headings = ("name", ">rows", ">numeric", ">categorical", "where", "target")
+    screen = console()
+    screen.print(plain_table(headings, cells, width=screen.width, wrap=True))
 
 
 def _describe(
-    dataset: Dataset, *, data_dir: Path | None, cache_dir: Path | None
+    dataset: Dataset, *, data_dir: str | None, cache_dir: str | None
 ) -> dict[str, Any]:
     known = dataset.n_features > 0
-    try:
-        where = dataset_status(dataset.name, data_dir=data_dir, cache_dir=cache_dir)
-    except DatasetError as error:
-        raise click.ClickException(str(error)) from error
+    where = dataset_status(dataset.name, data_dir=data_dir, cache_dir=cache_dir)
     return {
         "name": dataset.name,
         "title": dataset.title,
@@ -109,18 +94,18 @@ def _describe(
     }
 
 
-@data.command()
+@data.command(cls=Polite)
 @names_argument
-@click.option("--all", "everything", is_flag=True, help="Every table with a download.")
-@click.option("--force", is_flag=True, help="Fetch again what is there and right.")
+@option("--all", "everything", is_flag=True, help="Every table with a download.")
+@option("--force", is_flag=True, help="Fetch again what is there and right.")
 @data_dir_option
 @cache_dir_option
 def get(
     names: tuple[str, ...],
     everything: bool,
     force: bool,
-    data_dir: Path | None,
-    cache_dir: Path | None,
+    data_dir: str | None,
+    cache_dir: str | None,
 ) -> None:
     """Download tables into the cache; what is there already is kept."""
     if bool(names) == everything:
@@ -145,14 +130,14 @@ def get(
         sys.exit(1)
 
 
-@data.command()
+@data.command(cls=Polite)
 @names_argument
 @data_dir_option
 @cache_dir_option
 def verify(
     names: tuple[str, ...],
-    data_dir: Path | None,
-    cache_dir: Path | None,
+    data_dir: str | None,
+    cache_dir: str | None,
 ) -> None:
     """Compare the copies on this machine with the tables that are meant.
 
@@ -161,11 +146,7 @@ def verify(
     """
     failed = False
     for name in names or DATASETS:
-        try:
-            copies = verify_dataset(name, data_dir=data_dir, cache_dir=cache_dir)
-        except DatasetError as error:
-            raise click.ClickException(str(error)) from error
-        for copy in copies:
+        for copy in verify_dataset(name, data_dir=data_dir, cache_dir=cache_dir):
             bad = {"different", "unreadable"} | ({"missing"} if names else set())
             failed |= copy.state in bad
             parts = (f"{copy.state:<10} {copy.name:<14}", copy.place, copy.detail)

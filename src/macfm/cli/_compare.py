@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from macfm.cli import _model
-from macfm.cli._manners import Failure, Polite, Voice, console
+from macfm.cli import _model, _parse
+from macfm.cli._command import Polite, comparison_option
+from macfm.cli._failures import Failure
+from macfm.cli._layout import console
 from macfm.cli._options import (
     data_argument,
     json_option,
@@ -18,33 +20,44 @@ from macfm.cli._options import (
     reading_options,
     talking_options,
 )
+from macfm.cli._signals import heed
 from macfm.cli._tables import read_source, tell_notes
+from macfm.cli._voice import Voice
 
 if TYPE_CHECKING:
     from macfm.judge import Comparison
 
 
-@click.command(cls=Polite)
+@click.command(cls=Polite, old={"--folds": "--repeats"})
 @data_argument
-@click.option(
+@comparison_option(
     "--methods",
-    help="What macfm is compared with, comma-separated; macfm bench methods lists all. "
-    "By default mean, knn, mice, and extra-trees where the table is small.",
+    multiple=True,
+    metavar="METHODS",
+    help="What macfm is compared with, such as mean,mice; macfm bench methods lists "
+    "all. Default: mean, knn, mice, and extra-trees where the table is small.",
 )
-@click.option(
-    "--folds", type=click.IntRange(1), default=3, show_default=True, help="Repetitions."
+@comparison_option(
+    "--repeats",
+    metavar="N",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="How often cells are hidden, others each time.",
 )
-@click.option(
+@comparison_option(
     "--threads",
+    metavar="N",
     type=click.IntRange(1),
     help="Threads of every method; by default those of torch.",
 )
-@click.option(
+@comparison_option(
     "--share",
+    metavar="SHARE",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.1,
     show_default=True,
-    help="Share of the observed cells that each fold hides.",
+    help="Share of the observed cells that is hidden each time.",
 )
 @json_option
 @model_options
@@ -52,8 +65,8 @@ if TYPE_CHECKING:
 @talking_options
 def compare(
     data: str,
-    methods: str | None,
-    folds: int,
+    methods: tuple[str, ...],
+    repeats: int,
     threads: int | None,
     share: float,
     as_json: bool,
@@ -71,20 +84,18 @@ def compare(
       macfm compare patients.csv --preset fast --methods mean,missforest --json
     """
     voice = Voice(quiet=options["quiet"], verbose=options["verbose"])
-    if folds * share > 1 + 1e-9:
+    if repeats * share > 1 + 1e-9:
         raise click.UsageError(
-            f"--folds times --share must not exceed 1, since no cell is hidden twice; "
-            f"got {folds} times {share:g}"
+            f"--repeats times --share must not exceed 1, since no cell is hidden "
+            f"twice; got {repeats} times {share:g}"
         )
+    chosen = list(_parse.listed(methods)) or None
     source = read_source(data, options)
+    _check_methods(chosen or [])
     voice.say(source.headline())
     tell_notes(source, voice)
     budget, options["budget"] = options["budget"], None
     imputer = _model.make_imputer(source, options)
-    chosen = None
-    if methods is not None:
-        chosen = [name.strip() for name in methods.split(",") if name.strip()]
-        _check_methods(chosen)
 
     from macfm.judge import compare as run
 
@@ -93,13 +104,14 @@ def compare(
             source.frame,
             imputer=imputer,
             methods=chosen,
-            repeats=folds,
+            repeats=repeats,
             share=share,
             seed=options["seed"],
             n_threads=threads,
             budget=budget,
             progress=progress,
         )
+    heed()
     if as_json:
         click.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
     else:
@@ -152,6 +164,7 @@ def _progress(voice: Voice) -> Iterator[Any]:
         task = bar.add_task("fits", total=None)
 
         def show(done: int, total: int, name: str) -> None:
+            heed()
             bar.update(task, completed=done, total=total, description=name)
 
         yield show

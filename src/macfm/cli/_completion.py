@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from macfm.cli._manners import Polite
+from macfm.cli._command import Polite
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from macfm.cli._manners import USAGE, Failure
+from macfm.cli._command import Polite, note
+from macfm.cli._failures import USAGE, Failure
 
 _NEVER = ("config", "help")
 _TABLES = ("ordinal", "bounds", "leave", "derive", "set", "na-values")
@@ -34,30 +35,43 @@ def read_config(
     return value
 
 
-def long_names(command: click.Command) -> dict[str, click.Option]:
-    """Return the options of a command by their long names, without dashes."""
-    return {
-        name.removeprefix("--"): option
+def _long_names(command: click.Command) -> dict[str, click.Option]:
+    """Return the options of a command by their long names, old ones among them."""
+    found = {
+        name: option
         for option in command.params
         if isinstance(option, click.Option)
         for name in option.opts
         if name.startswith("--")
     }
+    if isinstance(command, Polite):
+        found |= {old: found[new] for old, new in command.old.items()}
+    names = {name.removeprefix("--"): option for name, option in found.items()}
+    return {name: option for name, option in names.items() if name not in _NEVER}
+
+
+def _all_names(ctx: click.Context) -> list[str]:
+    """Long names of the options of all commands."""
+    root = ctx.find_root().command
+    commands = [ctx.command]
+    if isinstance(root, click.Group):
+        commands += [root.get_command(ctx, name) for name in root.list_commands(ctx)]
+    return sorted({name for command in commands for name in _long_names(command)})
 
 
 def _defaults(
     ctx: click.Context, given: Mapping[str, Any], source: str
 ) -> dict[str, Any]:
     """Turn keys into the names click knows, and values into what it reads."""
-    from macfm.cli._options import ALL_NAMES
-
-    own = {k: v for k, v in long_names(ctx.command).items() if k not in _NEVER}
-    found = {}
+    own, found = _long_names(ctx.command), {}
     for key, value in given.items():
         if key in own:
+            new = max(own[key].opts, key=len).removeprefix("--")
+            if key not in [name.removeprefix("--") for name in own[key].opts]:
+                note(ctx, f"the key {key!r} of {source} is now {new!r}")
             found[own[key].name] = _as_given(key, value, own[key], source)
-        elif key not in ALL_NAMES or key in _NEVER:
-            close = get_close_matches(key, sorted({*own, *ALL_NAMES}), n=1)
+        elif key not in (names := _all_names(ctx)):
+            close = get_close_matches(key, names, n=1)
             hint = f"did you mean {close[0]!r}?" if close else "see --help for the keys"
             raise Failure(f"{source}: unknown key {key!r}; {hint}", USAGE)
     return found

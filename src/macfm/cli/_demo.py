@@ -12,7 +12,9 @@ from pathlib import Path
 
 import click
 
-from macfm.cli._manners import Failure, Polite, seconds_text
+from macfm.cli._command import Polite
+from macfm.cli._failures import Failure
+from macfm.cli._layout import seconds_text
 from macfm.cli._options import force_option
 
 # The list of the Titanic's passengers, which scikit-learn brings for its own tests.

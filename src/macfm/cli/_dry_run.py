@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from macfm._words import count
 from macfm.cli import _model
-from macfm.cli._manners import Voice, console, counted, plain_table, seconds_text
+from macfm.cli._layout import console, plain_table, seconds_text
 from macfm.cli._tables import Source, tell_notes
+from macfm.cli._voice import Voice
 
 if TYPE_CHECKING:
     from macfm import MACFMImputer
@@ -88,7 +90,7 @@ def _estimate(fitted: _model.Fitted, budget: float | None) -> list[str]:
         needed, ends = budget, ", the budget"
     return [
         f"preset {imputer.preset}, seed {imputer.random_state}: "
-        f"{counted(settings['n_networks'], 'network')} of up to "
-        f"{counted(settings['max_steps'], 'step')}",
+        f"{count(settings['n_networks'], 'network')} of up to "
+        f"{count(settings['max_steps'], 'step')}",
         f"training would take up to {seconds_text(needed)} here{ends}",
     ]

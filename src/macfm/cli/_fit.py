@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from macfm.cli import _model
-from macfm.cli._manners import Polite, Voice
+from macfm.cli._command import Polite, output_option
 from macfm.cli._options import (
     data_argument,
     force_option,
@@ -17,11 +17,12 @@ from macfm.cli._options import (
     talking_options,
 )
 from macfm.cli._tables import check_targets, read_source, tell_notes
+from macfm.cli._voice import Voice
 
 
 @click.command(cls=Polite)
 @data_argument
-@click.option(
+@output_option(
     "--model", metavar="FILE", type=click.Path(), required=True, help="Save it here."
 )
 @method_option

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from macfm._words import count
 from macfm.cli import _model
-from macfm.cli._manners import Polite, Voice, counted
+from macfm.cli._command import Polite, output_option
 from macfm.cli._options import (
     check_draws,
     data_argument,
@@ -25,6 +26,7 @@ from macfm.cli._tables import (
     say_notes,
     tell_notes,
 )
+from macfm.cli._voice import Voice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,18 +34,20 @@ if TYPE_CHECKING:
 
 @click.command(cls=Polite)
 @data_argument
-@click.option(
+@output_option(
     "-o",
     "--output",
     type=click.Path(),
     help="Completed table, - for standard output; with --draws a file or a folder.",
 )
-@click.option("--model", metavar="FILE", type=click.Path(), help="Save the model here.")
-@click.option(
+@output_option(
+    "--model", metavar="FILE", type=click.Path(), help="Save the model here."
+)
+@output_option(
     "--report", metavar="FILE", type=click.Path(), help="Write an HTML report here."
 )
+@output_option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
 @draws_options
-@click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
 @method_option
 @model_options
 @reading_options
@@ -124,7 +128,7 @@ def write_filled(
     how = {"format": options["to"], "force": options["force"]}
     how["bounds"] = _model.number_bounds(imputer)
     if n_draws is None:
-        completed = _model.complete(imputer, source, frame, options["method"])
+        completed = _model.complete(imputer, source, frame)
         say_notes(source.file.write(completed, output, **how), voice)
         voice.say(_model.filled_sentence(source, completed))
         if output != "-":
@@ -137,5 +141,5 @@ def write_filled(
     say_notes(notes, voice)
     voice.say(f"{_model.filled_sentence(source, draws[0])} in each table")
     where = "standard output" if output == "-" else output
-    voice.say(f"{where} written: {counted(n_draws, 'completed table')}")
+    voice.say(f"{where} written: {count(n_draws, 'completed table')}")
     return {"draws": draws}

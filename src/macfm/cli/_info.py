@@ -7,14 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from macfm.cli._manners import (
-    Polite,
-    console,
-    counted,
-    item,
-    plain_table,
-    seconds_text,
-)
+from macfm._words import count
+from macfm.cli._command import Polite
+from macfm.cli._layout import console, item, plain_table, seconds_text
 from macfm.cli._options import json_option
 
 if TYPE_CHECKING:
@@ -68,9 +63,9 @@ def info(model: str, as_json: bool) -> None:
 def _training(told: dict[str, Any]) -> str:
     training = told["training"]
     parts = [
-        counted(training["n_networks"], "network"),
-        counted(training["n_weights"], "weight"),
-        counted(training["n_steps"], "step"),
+        count(training["n_networks"], "network"),
+        count(training["n_weights"], "weight"),
+        count(training["n_steps"], "step"),
     ]
     if training.get("seconds") is not None:
         parts.append(seconds_text(training["seconds"]))
@@ -97,7 +92,7 @@ def _kept(column: dict[str, Any]) -> str:
         parts.append(_categories(column))
     if column.get("quantiles"):
         low, *_, high = column["quantiles"]
-        n = counted(column["n_quantiles"], "value")
+        n = count(column["n_quantiles"], "value")
         parts.append(f"{n} from {_short(low)} to {_short(high)}")
     if column.get("mean") is not None:
         parts.append(f"mean {_short(column['mean'])}, sd {_short(column['std'])}")
@@ -120,7 +115,7 @@ def _categories(column: dict[str, Any]) -> str:
         f"{names[k]} {100 * rates[k]:.0f} %" if rates else names[k] for k in order[:4]
     ]
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    what = counted(len(names), "category", "categories")
+    what = count(len(names), "category", "categories")
     return f"{what}: {', '.join(shown)}{more}"
 
 

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from macfm._words import count
 from macfm.cli import _parse
-from macfm.cli._manners import Polite, console, counted, item, plain_table
+from macfm.cli._command import Polite, output_option
+from macfm.cli._failures import failure
+from macfm.cli._flags import flag
+from macfm.cli._layout import console, item, plain_table
 from macfm.cli._options import (
     column_options,
     data_argument,
@@ -27,10 +31,10 @@ MOST_COLUMNS = 60
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _REMEDIES = {
-    "all_missing": "--ignore",
-    "identifier": "--ignore",
-    "few_values": "--categorical",
-    "many_categories": "--ignore",
+    "all_missing": "ignore",
+    "identifier": "ignore",
+    "few_values": "categorical",
+    "many_categories": "ignore",
 }
 _FORMATS = {"csv": "CSV", "tsv": "TSV", "jsonl": "JSON Lines"}
 
@@ -38,7 +42,7 @@ _FORMATS = {"csv": "CSV", "tsv": "TSV", "jsonl": "JSON Lines"}
 @click.command(cls=Polite)
 @data_argument
 @json_option
-@click.option("--quick", is_flag=True, help="Leave out the tests of dependence.")
+@output_option("--quick", is_flag=True, help="Leave out the tests of dependence.")
 @column_options
 @reading_options
 @talking_options
@@ -65,7 +69,7 @@ def inspect(data: str, as_json: bool, quick: bool, **options: Any) -> None:
             quick=quick,
         )
     except ValueError as error:
-        raise ValueError(f"{source.file.source}: {error}") from error
+        raise failure(error, where=source.file.source) from error
     if as_json:
         told = {"file": source.file.describe(), "profile": found.to_json()}
         click.echo(json.dumps(told, indent=2, ensure_ascii=False))
@@ -130,7 +134,7 @@ def _show_columns(screen: Console, found: TableProfile, *, every: bool) -> None:
     screen.print(plain_table(headings, rows, width=screen.width))
     n_hidden = len(found.columns) - len(columns)
     if n_hidden:
-        screen.print(f"and {counted(n_hidden, 'column')} more; --verbose shows all")
+        screen.print(f"and {count(n_hidden, 'column')} more; --verbose shows all")
 
 
 def _bar(share: float, length: int) -> str:
@@ -146,7 +150,7 @@ def _values(column: ColumnProfile) -> str:
     if "top" in told:
         shown = ", ".join(str(value) for value, _ in told["top"])
         more = (column.n_distinct or 0) - len(told["top"])
-        n = counted(column.n_distinct or 0, "value")
+        n = count(column.n_distinct or 0, "value")
         if column.is_constant:
             return f"always {shown}"
         if column.identifier_like:
@@ -175,7 +179,7 @@ def _show_patterns(screen: Console, found: TableProfile, *, n_listed: int) -> No
     if not found.n_missing:
         return
     listed = patterns.most_frequent[:n_listed]
-    total = counted(patterns.n_patterns, "pattern")
+    total = count(patterns.n_patterns, "pattern")
     which = (
         f"the {len(listed)} commonest of " if len(listed) < patterns.n_patterns else ""
     )
@@ -231,15 +235,15 @@ def _show_findings(
         item(screen, f"{skip.sentence()} {said}", "!")
         screen.print(f"  {skip.option()}", soft_wrap=True)
     if len(found.skips) > n_skips:
-        rest = counted(len(found.skips) - n_skips, "more rule")
+        rest = count(len(found.skips) - n_skips, "more rule")
         item(screen, f"{rest} of this kind; --verbose shows all", "!")
     for finding in found.findings:
         if finding.code == "does_not_apply":
             continue
         item(screen, finding.message, "!")
         if finding.code in _REMEDIES:
-            option = f"{_REMEDIES[finding.code]} {','.join(map(str, finding.columns))}"
-            screen.print(f"  {option}", soft_wrap=True)
+            advice = flag(_REMEDIES[finding.code], finding.columns)
+            screen.print(f"  {advice}", soft_wrap=True)
 
 
 def _show_next(screen: Console, source: Source, found: TableProfile) -> None:
@@ -252,6 +256,6 @@ def _show_next(screen: Console, source: Source, found: TableProfile) -> None:
     ignored = [str(c.name) for c in found.columns if c.identifier_like]
     words = ["macfm", "impute", path, "-o", f"completed{source.file.format.suffix}"]
     names = list(dict.fromkeys([*source.ignore, *ignored]))
-    words += ["--ignore", ",".join(names)] if names else []
+    ignore = f" {flag('ignore', names)}" if names else ""
     _heading(screen, "Next")
-    screen.print(f"  {shlex.join(words)}", soft_wrap=True)
+    screen.print(f"  {shlex.join(words)}{ignore}", soft_wrap=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import click
@@ -35,6 +36,18 @@ class LateGroup(click.Group):
             return super().get_command(ctx, cmd_name)
         module, _, name = self.late[cmd_name].place.partition(":")
         return getattr(importlib.import_module(module), name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first word names, or say which is like it."""
+        name, names = args[0], self.list_commands(ctx)
+        known = name in names or name.startswith("-")
+        if not known and not ctx.resilient_parsing:
+            close = get_close_matches(name, names, n=1)
+            meant = f"did you mean {close[0]}?" if close else "--help lists them"
+            ctx.fail(f"No such command {name!r}; {meant}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter

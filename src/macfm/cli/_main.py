@@ -5,20 +5,17 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import suppress
-from types import FrameType
 
 import click
 
 from macfm import __version__
+from macfm.cli._failures import SIGNALLED, failure
 from macfm.cli._late import Late, LateGroup
-from macfm.cli._manners import (
-    FAILURE,
-    SIGNALLED,
-    Failure,
+from macfm.cli._signals import end_politely, ended_by
+from macfm.cli._streams import (
     hold_standard_streams,
     let_go_of_stdout,
     name_standard_output,
-    sentence,
     write_what_can_be,
 )
 
@@ -64,37 +61,24 @@ def main() -> None:
     hold_standard_streams()
     name_standard_output()
     write_what_can_be()
-    ended_by = _end_politely()
+    end_politely()
     try:
-        macfm.main(prog_name="macfm", standalone_mode=False)
+        code = macfm.main(prog_name="macfm", standalone_mode=False)
         sys.stdout.flush()
+        # What a command ended with by click's Exit comes back as its value.
+        sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except BrokenPipeError:
         let_go_of_stdout()
     except OSError as error:
-        Failure(sentence(error)).show()
-        sys.exit(FAILURE)
+        said = failure(error)
+        said.show()
+        sys.exit(said.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        number = ended_by[0] if ended_by else signal.SIGINT
+        number = ended_by()
         with suppress(OSError):  # the terminal may be gone
-            click.echo("terminated" if ended_by else "interrupted", err=True)
+            word = "interrupted" if number == signal.SIGINT else "terminated"
+            click.echo(word, err=True)
         sys.exit(SIGNALLED + number)
-
-
-def _end_politely() -> list[int]:
-    """Have a process that is told to end clean up as Ctrl-C does; return by which."""
-    ended_by: list[int] = []
-
-    def end(number: int, frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_IGN)  # cleaning up is not interrupted
-        ended_by.append(number)
-        raise KeyboardInterrupt
-
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        # nohup ignores the latter, and so it stays.
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, end)
-    return ended_by

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import re
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from macfm._words import count
 from macfm.cli import _parse
-from macfm.cli._manners import (
-    UNFIT,
-    USAGE,
-    Failure,
-    Voice,
-    counted,
-    seconds_text,
-)
-from macfm.cli._tables import Source
+from macfm.cli._failures import UNFIT, Failure, failure
+from macfm.cli._flags import flag
+from macfm.cli._layout import seconds_text
+from macfm.cli._signals import heed
+from macfm.cli._tables import Source, read_source, repeatable
+from macfm.cli._voice import Voice
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from macfm import MACFMImputer
 
-# `--method` by the parameters of the imputer; None is the preset's own.
-_READ_OUT = {
-    None: {},
-    "mean": {"method": "mean"},
-    "median": {"method": "median"},
-    "sample": {},
-}
 # They add columns to the table, or say what `--quiet` says.
 # --seed sets the last.
 _NOT_SET = ("settings", "add_indicator", "verbose", "random_state")
@@ -53,7 +43,7 @@ class Fitted:
         n_networks = imputer.history_["network"].nunique()
         return (
             f"fitted in {seconds_text(self.seconds)}: preset {imputer.preset}, "
-            f"{counted(n_networks, 'network')}, {counted(imputer.n_steps_, 'step')}, "
+            f"{count(n_networks, 'network')}, {count(imputer.n_steps_, 'step')}, "
             f"seed {imputer.random_state}"
         )
 
@@ -77,7 +67,8 @@ def make_imputer(source: Source, options: Mapping[str, Any]) -> MACFMImputer:
         "verbose": not options["quiet"],
     }
     wishes = {name: None if v in ([], {}) else v for name, v in wishes.items()}
-    wishes |= _READ_OUT[options.get("method")]
+    if options.get("method"):
+        wishes["method"] = options["method"]
 
     from macfm import MACFMImputer
 
@@ -94,11 +85,8 @@ def fit(imputer: MACFMImputer, source: Source, voice: Voice) -> Fitted:
             warnings.filterwarnings("ignore", message=".*mark for a missing value")
             imputer.fit(source.frame)
     except (ValueError, TypeError) as error:
-        # A parameter out of range was typed wrongly; the table is not at fault.
-        about = re.split("[ =]", str(error), maxsplit=1)[0]
-        wrong = about in imputer.get_params()
-        said = str(error) if wrong else f"{source.file.source}: {error}"
-        raise Failure(said, USAGE if wrong else 1) from error
+        raise failure(error, where=source.file.source) from error
+    heed()
     return Fitted(imputer, time.perf_counter() - began)
 
 
@@ -107,19 +95,35 @@ def load(path: str, options: Mapping[str, Any]) -> MACFMImputer:
     from macfm import MACFMImputer
 
     imputer = MACFMImputer.load(path, device=options["device"])
-    imputer.set_params(verbose=False, **_READ_OUT[options.get("method")])
+    imputer.set_params(verbose=False)
+    if options.get("method"):
+        imputer.set_params(method=options["method"])
     if imputer.handle_unknown == "ignore":
         imputer.set_params(handle_unknown="warn")
     return imputer
 
 
-def text_kinds(imputer: MACFMImputer) -> dict[str, str]:
-    """Columns that must be read as text, whatever a new file's cells look like."""
-    return {
-        column.name: "text"
-        for column in imputer.schema_.columns
-        if column.family == "string"
-    }
+def read_for_model(
+    data: str, options: Mapping[str, Any]
+) -> tuple[Source, MACFMImputer]:
+    """Read a table and the model that is to fill it.
+
+    The table goes first: its faults are told without loading torch. It is read again if
+    a text of the model looks like something else in it.
+    """
+    with repeatable(data) as again:
+        source = read_source(data, options)
+        imputer = load(options["model"], options)
+        kinds = {
+            column.name: "text"
+            for column in imputer.schema_.columns
+            if column.family == "string"
+            and source.file.kinds.get(column.name, "text") not in ("text", "empty")
+        }
+        if kinds and source.file.format.name in ("csv", "tsv"):
+            again()
+            source = read_source(data, options, kinds=kinds)
+    return source, imputer
 
 
 def number_bounds(imputer: MACFMImputer) -> dict[str, Any]:
@@ -135,58 +139,62 @@ def align(imputer: MACFMImputer, source: Source, model: str) -> pd.DataFrame:
     """Return the table with the columns of a model in its order, or say what differs.
 
     Columns that the model ignores may be absent; others that it does not know must be
-    ignored by the user.
+    ignored by the user. All that differ are named at once.
     """
     import pandas as pd
 
-    frame, where = source.frame, source.file.source
-    columns = imputer.schema_.columns
-    known = {column.name for column in columns}
-    for name in frame.columns:
-        if name not in known and name not in source.ignore:
-            raise Failure(
-                f"{where}: column {name!r} is not in the model {model}; leave it out, "
-                f"or pass it through with --ignore {name!r}",
-                UNFIT,
-            )
-    cells = {}
-    for column in columns:
-        if column.name in frame.columns:
-            cells[column.name] = frame[column.name]
-        elif column.kind == "ignored":
-            cells[column.name] = pd.Series(pd.NA, index=frame.index, dtype=object)
-        else:
-            raise Failure(
-                f"{where}: column {column.name!r} is missing, which the model {model} "
-                f"needs ({column.kind}); add it, empty if nothing is known",
-                UNFIT,
-            )
-    for name in source.ignore:
-        if name in known:
-            _check_ignored(imputer, name, model)
-    return pd.DataFrame(cells)
-
-
-def _check_ignored(imputer: MACFMImputer, name: str, model: str) -> None:
-    kinds = {column.name: column.kind for column in imputer.schema_.columns}
-    if kinds[name] != "ignored":
+    frame, columns = source.frame, imputer.schema_.columns
+    kinds = {column.name: column.kind for column in columns}
+    absent = [
+        f"{name!r} ({kind})"
+        for name, kind in kinds.items()
+        if name not in frame and kind != "ignored"
+    ]
+    unknown = [n for n in frame if n not in kinds and n not in source.ignore]
+    faults = []
+    if absent:
+        faults.append(
+            f"{_are(absent)} missing, which the model {model} needs; add "
+            f"{_it(absent)}, empty if nothing is known"
+        )
+    if unknown:
+        faults.append(
+            f"{_are(map(repr, unknown))} not in the model {model}; leave "
+            f"{_it(unknown)} out, or pass {_it(unknown)} through with "
+            f"{flag('ignore', unknown)}"
+        )
+    if faults:
+        raise Failure(f"{source.file.source}: {'; '.join(faults)}", UNFIT)
+    used = [name for name in source.ignore if kinds.get(name, "ignored") != "ignored"]
+    if used:
         raise Failure(
-            f"--ignore {name!r}: the model {model} uses this column; fit a model that "
-            "ignores it",
+            f"{flag('ignore', used)}: the model {model} uses "
+            f"{'this column' if len(used) == 1 else 'these columns'}; fit a model that "
+            f"ignores {_it(used)}",
             UNFIT,
         )
+    nothing = pd.Series(pd.NA, index=frame.index, dtype=object)
+    return pd.DataFrame({n: frame.get(n, nothing) for n in kinds})
+
+
+def _are(names: Iterable[str]) -> str:
+    """Begin to say something of one column or of several."""
+    *others, last = names
+    if not others:
+        return f"column {last} is"
+    return f"columns {', '.join(others)} and {last} are"
+
+
+def _it(names: Collection[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def complete(
-    imputer: MACFMImputer, source: Source, frame: pd.DataFrame, method: str | None
+    imputer: MACFMImputer, source: Source, frame: pd.DataFrame
 ) -> pd.DataFrame:
     """Return one completed table with the columns of the file."""
     with _unfit(source):
-        filled = (
-            imputer.sample(frame, n_draws=1)[0]
-            if method == "sample"
-            else imputer.transform(frame)
-        )
+        filled = imputer.transform(frame)
     return as_in_file(filled, source)
 
 
@@ -214,15 +222,14 @@ def _unfit(source: Source) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        said = " ".join(str(error).split())
-        raise Failure(f"{source.file.source}: {said}", UNFIT) from error
+        raise failure(error, where=source.file.source, exit_code=UNFIT) from error
 
 
 def filled_sentence(source: Source, completed: pd.DataFrame) -> str:
     """Say how many cells were filled and how many are still empty."""
     left = completed.isna()
     n_left = int(left.to_numpy().sum())
-    said = f"filled {counted(source.n_missing - n_left, 'cell')}"
+    said = f"filled {count(source.n_missing - n_left, 'cell')}"
     if not n_left:
         return said
     where = ", ".join(map(str, completed.columns[left.any()][:6]))

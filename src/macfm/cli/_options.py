@@ -7,13 +7,23 @@ from typing import Any
 
 import click
 
-from macfm.cli import _parse
+from macfm._words import read_seconds
+from macfm.cli._command import (
+    Choice,
+    column_option,
+    file_option,
+    option,
+    output_option,
+    training_option,
+    value_option,
+)
 from macfm.cli._config import read_config
 
 Decorator = Callable[[Any], Any]
 
 PRESETS = ("fast", "default", "best", "paper")
-METHODS = ("mean", "median", "sample")
+METHODS = ("mean", "median", "draw")
+_OLD_METHODS = {"sample": "draw"}
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 
 data_argument = click.argument("data", metavar="DATA", type=click.Path())
@@ -23,7 +33,7 @@ def _seconds(
     ctx: click.Context, param: click.Parameter, value: str | None
 ) -> float | None:
     try:
-        return None if value is None else _parse.seconds(value)
+        return None if value is None else read_seconds(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -57,8 +67,24 @@ def _format(
     return value
 
 
-_READING = {
-    "from": click.option(
+def _group(*decorators: Decorator) -> Decorator:
+    """One decorator for several options, in their order."""
+
+    def decorate(function: Any) -> Any:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+def budget_option(help: str) -> Decorator:
+    """`--budget` for the time that the help speaks of."""
+    return training_option("--budget", metavar="TIME", callback=_seconds, help=help)
+
+
+reading_options = _group(
+    file_option(
         "--from",
         "from_",
         metavar="FORMAT",
@@ -66,67 +92,84 @@ _READING = {
         help="Format of DATA: csv, tsv, parquet, feather, jsonl, excel, also csv.gz "
         "and so on. Default: by the suffix.",
     ),
-    "delimiter": click.option(
+    file_option(
         "--delimiter",
         metavar="CHAR",
         callback=_delimiter,
         help="Between fields of a CSV file, or the word tab. Default: found out.",
     ),
-    "encoding": click.option(
-        "--encoding", help="Encoding of a text file. Default: found out."
-    ),
-    "sheet": click.option(
-        "--sheet", help="Sheet of an Excel file. Default: the first."
-    ),
-    "na-values": click.option(
+    file_option("--encoding", help="Encoding of a text file. Default: found out."),
+    file_option("--sheet", help="Sheet of an Excel file. Default: the first."),
+    file_option(
         "--na-values",
         multiple=True,
         metavar="MARKS",
         help="Further texts that mean missing, such as -999,none; or age=-999 for one "
         "column.",
     ),
-    "no-default-na": click.option(
+    file_option(
         "--no-default-na",
         is_flag=True,
         help="NA, NaN, null, ? and so on are values; only an empty cell and "
         "--na-values mean missing.",
     ),
-}
-_COLUMNS = {
-    "categorical": click.option(
+)
+column_options = _group(
+    column_option(
         "--categorical",
         multiple=True,
         metavar="COLUMNS",
         help="Numbers that are codes, such as ward,plan.",
     ),
-    "numeric": click.option(
+    column_option(
         "--numeric",
         multiple=True,
         metavar="COLUMNS",
         help="Numbers that are amounts although they are whole, or only two.",
     ),
-    "ordinal": click.option(
+    column_option(
         "--ordinal",
         multiple=True,
         metavar="COLUMN=LEVELS",
         help="Levels from low to high, such as 'stage=I<II<III'; may be repeated.",
     ),
-    "ignore": click.option(
+    column_option(
         "--ignore",
         multiple=True,
         metavar="COLUMNS",
         help="Columns that neither inform nor are filled.",
     ),
-    "id": click.option(
+    column_option(
         "--id",
         "id_",
         multiple=True,
         metavar="COLUMNS",
         help="Columns that name the rows: ignored by the model, shown in the report.",
     ),
-}
-_MODEL = {
-    "bounds": click.option(
+)
+seed_option = training_option(
+    "--seed",
+    metavar="N",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="The same seed gives the same values.",
+)
+method_option = value_option(
+    "--method",
+    type=Choice(METHODS, old=_OLD_METHODS),
+    help="Value for a hole: mean (least squared error, the default), median (least "
+    "absolute error) or draw (one plausible value).",
+)
+device_option = training_option(
+    "--device",
+    metavar="DEVICE",
+    help="Where to compute: auto (the default), cpu, cuda or cuda:N.",
+)
+force_option = output_option("--force", is_flag=True, help="Replace existing files.")
+model_options = _group(
+    column_options,
+    value_option(
         "--bounds",
         multiple=True,
         metavar="COLUMN=LOW:HIGH",
@@ -134,49 +177,39 @@ _MODEL = {
         "times with a colon), dose=none or dose=observed; observed or none alone is "
         "for all columns. Default: limits that all observed values respect.",
     ),
-    "leave": click.option(
+    value_option(
         "--leave",
         multiple=True,
         metavar="COLUMN:RULE",
         help='Holes that mean “does not apply” and stay empty, such as "age_dx: '
         "diabetes == 'No'\"; may be repeated.",
     ),
-    "derive": click.option(
+    value_option(
         "--derive",
         multiple=True,
         metavar="COLUMN=FORMULA",
         help='Columns that follow from others, such as "bmi = weight / height**2"; '
         "may be repeated.",
     ),
-    "only": click.option(
+    column_option(
         "--only",
         multiple=True,
         metavar="COLUMNS",
         help="Columns to fill; the others inform but keep their holes.",
     ),
-    "preset": click.option(
+    training_option(
         "--preset",
+        metavar="PRESET",
         type=click.Choice(PRESETS),
         default="default",
-        show_default=True,
-        help="How much to train; paper is the published method.",
+        help="How much to train: fast, default, best, or paper, the published method.",
     ),
-    "budget": click.option(
-        "--budget",
-        metavar="TIME",
-        callback=_seconds,
-        help="Most time for training, such as 90s, 5m or 1h; results then depend on "
-        "the machine's speed.",
+    budget_option(
+        "Most time for training, such as 90s, 5m or 1h; results then depend on the "
+        "machine's speed."
     ),
-    "seed": click.option(
-        "--seed",
-        metavar="N",
-        type=click.IntRange(0, 2**32 - 1),
-        default=0,
-        show_default=True,
-        help="The same seed gives the same values.",
-    ),
-    "set": click.option(
+    seed_option,
+    training_option(
         "--set",
         "settings",
         multiple=True,
@@ -184,50 +217,38 @@ _MODEL = {
         help="Any other parameter of MACFMImputer, such as max_steps=500; may be "
         "repeated.",
     ),
-}
-_METHOD = {
-    "method": click.option(
-        "--method",
-        type=click.Choice(METHODS),
-        help="Value for a hole: mean (least squared error, the default), median (least "
-        "absolute error) or sample (one plausible draw).",
-    ),
-}
-_DRAWS = {
-    "draws": click.option(
+    device_option,
+)
+draws_options = _group(
+    value_option(
         "--draws",
         metavar="N",
         type=click.IntRange(1),
         help="Write N plausible tables: a folder with one file each, or one stacked "
         "file with the columns .imp and .id.",
     ),
-    "with-original": click.option(
+    value_option(
         "--with-original",
         is_flag=True,
         help="With --draws: put the table with its holes first, as number 0, which "
         "as.mids of R asks for.",
     ),
-}
-_DEVICE = {
-    "device": click.option(
-        "--device",
-        metavar="DEVICE",
-        help="Where to compute: auto (the default), cpu, cuda or cuda:N.",
-    ),
-}
-_WRITING = {
-    "to": click.option(
+)
+writing_options = _group(
+    output_option(
         "--to",
         metavar="FORMAT",
         callback=_format,
         help="Format of the output. Default: by the suffix; that of DATA for -.",
     ),
-}
-_FORCE = {
-    "force": click.option("--force", is_flag=True, help="Replace existing files."),
-}
-_TALKING = {
-    "config": click.option(
+    force_option,
+)
+voice_options = _group(
+    option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
+    option("-v", "--verbose", is_flag=True, help="Say more."),
+)
+talking_options = _group(
+    option(
         "--config",
         metavar="FILE",
         type=click.Path(dir_okay=False),
@@ -235,43 +256,15 @@ _TALKING = {
         callback=read_config,
         help="TOML file whose keys are the long options; the command line goes first.",
     ),
-    "quiet": click.option(
-        "-q", "--quiet", is_flag=True, help="Say nothing but errors."
-    ),
-    "verbose": click.option("-v", "--verbose", is_flag=True, help="Say more."),
-}
-
-_GROUPS = (
-    *(_READING, _COLUMNS, _MODEL, _METHOD, _DRAWS),
-    *(_DEVICE, _WRITING, _FORCE, _TALKING),
+    voice_options,
 )
-_OWN = ("output", "model", "report", "json", "methods", "folds", "share")
-ALL_NAMES = frozenset([*_OWN, *(name for group in _GROUPS for name in group)])
-"""Long names of the options of all commands that read a table."""
-
-
-def _group(*groups: dict[str, Decorator]) -> Decorator:
-    """One decorator for several options, in their order."""
-
-    def decorate(function: Any) -> Any:
-        options = [option for group in groups for option in group.values()]
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
-
-
-reading_options = _group(_READING)
-column_options = _group(_COLUMNS)
-model_options = _group(_COLUMNS, _MODEL, _DEVICE)
-method_option = _group(_METHOD)
-draws_options = _group(_DRAWS)
-device_option = _group(_DEVICE)
-writing_options = _group(_WRITING, _FORCE)
-force_option = _group(_FORCE)
-talking_options = _group(_TALKING)
-json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+data_dir_option = file_option(
+    "--data-dir",
+    metavar="FOLDER",
+    type=click.Path(),
+    help="Folder of tables. Default: the environment variable MACFM_DATA.",
+)
+json_option = output_option("--json", "as_json", is_flag=True, help="Write JSON.")
 
 
 def check_draws(options: Mapping[str, Any]) -> None:

@@ -10,27 +10,6 @@ from typing import Any
 
 import click
 
-_TIME = re.compile(r"(?:([0-9.]+)h)?(?:([0-9.]+)m(?:in)?)?(?:([0-9.]+)s?)?")
-
-
-def seconds(text: str) -> float:
-    """Read a length of time.
-
-    Examples
-    --------
-    >>> seconds("90"), seconds("5m"), seconds("1h30m")
-    (90.0, 300.0, 5400.0)
-    """
-    found = _TIME.fullmatch(text.strip().lower().replace(" ", ""))
-    try:
-        parts = [float(part) if part else 0.0 for part in found.groups()]
-        total = parts[0] * 3600 + parts[1] * 60 + parts[2]
-    except (AttributeError, ValueError):
-        total = 0.0
-    if not total > 0:
-        raise ValueError(f"{text!r} is not a length of time such as 90s, 5m or 1h30m")
-    return total
-
 
 def names(option: str, given: Iterable[str], columns: Collection[str]) -> list[str]:
     """Return the columns an option names, separated by commas or given repeatedly.
@@ -242,11 +221,12 @@ def settings(given: Iterable[str], allowed: Collection[str]) -> dict[str, Any]:
                 f"--set: there is no parameter {name!r}; {hint}"
                 f"Parameters are {', '.join(sorted(allowed))}"
             )
-        found[name] = _literal(value.strip())
+        found[name] = literal(value.strip())
     return found
 
 
-def _literal(text: str) -> Any:
+def literal(text: str) -> Any:
+    """Read a value as Python writes it; what is none is text."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
@@ -254,6 +234,32 @@ def _literal(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
+
+
+def unliteral(value: Any) -> str:
+    """Write a value so that `literal` reads it.
+
+    Examples
+    --------
+    >>> unliteral("cosine"), unliteral(None), unliteral("1")
+    ('cosine', 'none', "'1'")
+    """
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    plain = isinstance(value, str) and literal(value) == value
+    return value if plain else repr(value)
+
+
+def listed(given: Iterable[str]) -> tuple[str, ...]:
+    """Return names that are separated by commas or given repeatedly.
+
+    Examples
+    --------
+    >>> listed(["mean, knn", "mice"])
+    ('mean', 'knn', 'mice')
+    """
+    parts = [part.strip() for text in given for part in text.split(",")]
+    return tuple(dict.fromkeys(filter(None, parts)))
 
 
 def marks(

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from macfm.cli import _model
-from macfm.cli._manners import Failure, Polite, Voice
+from macfm.cli._command import Polite, file_option, output_option
+from macfm.cli._failures import Failure
+from macfm.cli._flags import told
 from macfm.cli._options import (
     data_argument,
     force_option,
@@ -17,6 +19,7 @@ from macfm.cli._options import (
     talking_options,
 )
 from macfm.cli._tables import Source, check_targets, read_source, tell_notes
+from macfm.cli._voice import Voice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Polite)
 @data_argument
-@click.option(
+@output_option(
     "-o",
     "--output",
     type=click.Path(),
@@ -32,14 +35,14 @@ if TYPE_CHECKING:
     show_default=True,
     help="The page.",
 )
-@click.option(
+@file_option(
     "--model",
     metavar="FILE",
     type=click.Path(),
     help="Use this saved model instead of fitting one.",
 )
-@click.option("--title", help="Heading of the page.")
-@click.option(
+@output_option("--title", help="Heading of the page.")
+@output_option(
     "--no-compare",
     is_flag=True,
     help="Leave out the error on hidden cells, which takes a few more fits.",
@@ -66,8 +69,7 @@ def report(data: str, **options: Any) -> None:
         report=options["output"],
     )
     if options["model"]:
-        imputer = _model.load(options["model"], options)
-        source = read_source(data, options, kinds=_model.text_kinds(imputer))
+        source, imputer = _model.read_for_model(data, options)
         voice.say(source.headline())
         frame = _model.align(imputer, source, options["model"])
     else:
@@ -111,8 +113,7 @@ def write(
         )
         page.save(path)
     except (ValueError, OverflowError) as error:
-        said = " ".join(str(error).split())
         raise Failure(
-            f"{source.file.source}: the report {path} could not be made ({said})"
+            f"{source.file.source}: the report {path} could not be made ({told(error)})"
         ) from error
     voice.say(f"{path} written: open it in a browser")

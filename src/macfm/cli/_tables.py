@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from macfm._words import count
 from macfm.cli import _parse
-from macfm.cli._manners import Failure, Voice, counted
+from macfm.cli._failures import Failure
+from macfm.cli._voice import Voice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,9 +79,9 @@ class Source:
         n_holes = int(self.frame.isna().any().sum())
         holes = "no cell missing"
         if n_holes:
-            cells = counted(self.n_missing, "missing cell")
-            holes = f"{cells} in {counted(n_holes, 'column')}"
-        size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
+            cells = count(self.n_missing, "missing cell")
+            holes = f"{cells} in {count(n_holes, 'column')}"
+        size = f"{count(rows, 'row')}, {count(columns, 'column')}"
         return f"{self.file.source}: {size}, {holes}"
 
 
@@ -94,7 +97,7 @@ def read_source(
     options : mapping
         The command's parameters.
     kinds : mapping of column to str, default=None
-        Kinds that columns of a text file must have if they are there.
+        Kinds that columns of a text file must have.
     """
     given = {
         "format": options["from_"],
@@ -105,16 +108,7 @@ def read_source(
     }
     from macfm.files import read_table
 
-    with _repeatable(data, kinds) as again:
-        file = read_table(data, **given)
-        other = {
-            name: kind
-            for name, kind in (kinds or {}).items()
-            if file.kinds.get(name, kind) not in (kind, "empty")
-        }
-        if other and file.format.name in ("csv", "tsv"):
-            again()
-            file = read_table(data, **given, kinds=other)
+    file = read_table(data, **given, kinds=kinds)
     if not len(file.frame):
         raise Failure(f"{file.source}: has a header but no rows; give it at least one")
     columns = list(file.frame.columns)
@@ -136,9 +130,9 @@ def _marks(data: str, options: Mapping[str, Any]) -> Any:
 
 
 @contextmanager
-def _repeatable(data: str, kinds: Mapping[str, str] | None) -> Iterator[Any]:
-    """Let standard input be read a second time, should the first show other kinds."""
-    if data != "-" or not kinds or sys.stdin is None or sys.stdin.isatty():
+def repeatable(data: str) -> Iterator[Any]:
+    """Let standard input be read a second time."""
+    if data != "-" or sys.stdin is None or sys.stdin.isatty():
         yield lambda: None
         return
     before, content = sys.stdin, sys.stdin.buffer.read()
@@ -172,8 +166,8 @@ def check_targets(
     to : str or None
         Format of `output`.
     reads : mapping of str to str, default=None
-        Files that the command reads, by the words for them. Only ``output`` may take
-        the place of one, the table it completes.
+        Files that the command reads, by the words for them; they must be there. Only
+        ``output`` may take the place of one, the table it completes.
     **paths : str or None
         ``output``, ``model`` and ``report``.
     """
@@ -208,6 +202,9 @@ def check_targets(
         _check_format(output, to)
     if paths.get("report") is not None:
         check_report_packages()
+    for path in read:
+        if path != "-":
+            os.stat(path)
 
 
 def _same_file(path: str, others: Iterable[str]) -> str | None:
@@ -275,9 +272,10 @@ def tell_notes(source: Source, voice: Voice, unused: Sequence[str] = ()) -> None
     say_notes(source.notes, voice)
     unused = [name for name in source.frame if name in {*source.ignore, *unused}]
     for mark in missing_marks(source.frame, ignore=unused or None):
+        typed = shlex.quote(f"{mark.column}={mark.value}")
         voice.say(
-            f"note: {mark.sentence()}: if so, give --na-values "
-            f"{mark.column}={mark.value}, or it counts as observed"
+            f"note: {mark.sentence()}: if so, give --na-values {typed}, or it counts "
+            "as observed"
         )
     for name in source.ids:
         cells = source.frame[name]
@@ -285,6 +283,6 @@ def tell_notes(source: Source, voice: Voice, unused: Sequence[str] = ()) -> None
         if n_repeated:
             repeat = "repeats" if n_repeated == 1 else "repeat"
             voice.say(
-                f"note: --id {name}: {counted(n_repeated, 'row')} {repeat} an earlier "
+                f"note: --id {name}: {count(n_repeated, 'row')} {repeat} an earlier "
                 "row's value"
             )

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from macfm.cli import _model
+from macfm.cli._command import Polite, column_option, file_option, output_option
 from macfm.cli._impute import write_filled
-from macfm.cli._manners import Polite, Voice
 from macfm.cli._options import (
     check_draws,
     data_argument,
@@ -19,19 +19,20 @@ from macfm.cli._options import (
     talking_options,
     writing_options,
 )
-from macfm.cli._tables import check_targets, read_source, tell_notes
+from macfm.cli._tables import check_targets, tell_notes
+from macfm.cli._voice import Voice
 
 
 @click.command(cls=Polite)
 @data_argument
-@click.option(
+@file_option(
     "--model",
     metavar="FILE",
     type=click.Path(),
     required=True,
     help="Model that macfm fit or macfm impute saved.",
 )
-@click.option(
+@output_option(
     "-o",
     "--output",
     type=click.Path(),
@@ -39,7 +40,7 @@ from macfm.cli._tables import check_targets, read_source, tell_notes
     help="Completed table, - for standard output; with --draws a file or a folder.",
 )
 @draws_options
-@click.option(
+@column_option(
     "--ignore",
     multiple=True,
     metavar="COLUMNS",
@@ -71,8 +72,7 @@ def transform(data: str, **options: Any) -> None:
         reads={"DATA": data, "--model": options["model"]},
         output=options["output"],
     )
-    imputer = _model.load(options["model"], options)
-    source = read_source(data, options, kinds=_model.text_kinds(imputer))
+    source, imputer = _model.read_for_model(data, options)
     voice.say(source.headline())
     unused = [c.name for c in imputer.schema_.columns if c.kind == "ignored"]
     tell_notes(source, voice, unused)

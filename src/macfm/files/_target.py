@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from macfm._errors import Said
 from macfm._replace import replace_file, replace_folder, restore_folder
 from macfm.files._errors import FileError
 
@@ -104,7 +105,7 @@ def check_target(
         raise FileError(f"{path}: is a folder, not a file")
     if os.path.lexists(path) and not force:
         raise FileError(
-            f"{path}: exists already; use --force (force=True) to replace it"
+            Said(f"{path}: exists already; use {{force}} to replace it", force=True)
         )
     if not os.path.isdir(parent):
         raise FileError(f"{path}: there is no folder {parent}")
@@ -164,10 +165,8 @@ def _check_folder(folder: str, *, force: bool) -> None:
     if target.exists() and not target.is_dir():
         raise FileError(f"{folder}: is a file, not a folder")
     if target.is_dir() and any(target.iterdir()) and not force:
-        raise FileError(
-            f"{folder}: is a folder that holds files; use --force (force=True) to "
-            "replace them"
-        )
+        why = f"{folder}: is a folder that holds files; use {{force}} to replace them"
+        raise FileError(Said(why, force=True))
     if not target.parent.is_dir():
         raise FileError(f"{folder}: there is no folder {target.parent}")
     if target.is_dir() and (

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from macfm._errors import MacfmError
 from macfm.bench.datasets._fingerprint import Fingerprint
 
 
-class DatasetError(ValueError):
+class DatasetError(MacfmError):
     """A dataset that cannot be had, or is not what it should be."""
 
 

@@ -16,6 +16,7 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from macfm import _replace
+from macfm._errors import MacfmError
 
 __all__ = ["FORMAT", "VERSION", "ModelFileError", "pack", "read", "replace_file"]
 
@@ -34,7 +35,7 @@ _FIELDS = {"header_sha256", "tensors_sha256", "format", "version", "model"}
 _START = b'{"__metadata__":{"macfm":"'
 
 
-class ModelFileError(ValueError):
+class ModelFileError(MacfmError):
     """A file is no macfm model, is damaged, or is of a newer format."""
 
 
@@ -213,7 +214,7 @@ def _digest(data: bytes) -> str:
 
 def _foreign() -> ModelFileError:
     return ModelFileError(
-        "is not a macfm model; give a file written by MACFMImputer.save"
+        "is not a macfm model; give a file written by macfm fit or MACFMImputer.save"
     )
 
 

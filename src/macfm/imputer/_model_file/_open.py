@@ -26,7 +26,7 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
         # imputer wrote them. Nothing inside is worth a stack trace.
         raise ModelFileError(
             f"{os.fspath(path)} holds no valid model ({_first_line(error)}); use a "
-            "file written by MACFMImputer.save"
+            "file written by macfm fit or MACFMImputer.save"
         ) from None
 
 
