@@ -8,6 +8,7 @@ import pytest
 
 
 def pytest_addoption(parser):
+    """Add the option of `make check`."""
     parser.addoption(
         "--quick",
         action="store_true",
