@@ -5,23 +5,11 @@ So each parameter is tried at two values or more and held to a law of its own.
 """
 
 import inspect
-import re
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from torch.nn.modules.module import (
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
-from torch.optim.optimizer import (
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
 
 from macfm import MACFMImputer
 
@@ -63,112 +51,6 @@ FRAME = table()
 INCOMPLETE = int(FRAME.isna().any(axis=1).sum())
 
 
-@dataclass
-class Calls:
-    """What a velocity network was asked, call by call."""
-
-    x: list = field(default_factory=list)
-    t: list = field(default_factory=list)
-    m_cond: list = field(default_factory=list)
-
-    def add(self, x, t, m_cond):
-        self.x.append(x.detach().clone())
-        self.t.append(t.detach().clone())
-        self.m_cond.append(m_cond.clone())
-
-    @property
-    def n_rows(self):
-        return {len(x) for x in self.x}
-
-    @property
-    def times(self):
-        """Of each call, whose rows share their time."""
-        return np.array([t[0].item() for t in self.t])
-
-
-@contextmanager
-def calls_of_networks():
-    """Note the calls of networks in training and of others, the outermost of each."""
-    in_training, others, depth = Calls(), Calls(), 0
-
-    def is_velocity(inputs):
-        return len(inputs) >= 3 and getattr(inputs[2], "dtype", None) == torch.bool
-
-    def enter(module, inputs):
-        nonlocal depth
-        if is_velocity(inputs):
-            if depth == 0:
-                (in_training if module.training else others).add(*inputs[:3])
-            depth += 1
-
-    def leave(module, inputs, output):
-        nonlocal depth
-        depth -= is_velocity(inputs)
-
-    with ExitStack() as stack:
-        for handle in (
-            register_module_forward_pre_hook(enter),
-            register_module_forward_hook(leave),
-        ):
-            stack.callback(handle.remove)
-        yield in_training, others
-
-
-class Watched:
-    """An imputer, and what its networks and its optimiser did during the fit."""
-
-    def __init__(self, **settings):
-        self.model = MACFMImputer(**(SMALL | settings))
-        self.rates, self.decays, self.norms, self.weights = [], [], [], []
-        with ExitStack() as stack:
-            for handle in (
-                register_optimizer_step_pre_hook(self._before_step),
-                register_optimizer_step_post_hook(self._after_step),
-            ):
-                stack.callback(handle.remove)
-            self.trained, self.judged = stack.enter_context(calls_of_networks())
-            self.model.fit(FRAME)
-        self.network, self.history = self.model.network_, self.model.history_
-
-    def _before_step(self, optimizer, *_):
-        (group,) = optimizer.param_groups
-        self.rates.append(group["lr"])
-        self.decays.append(group["weight_decay"])
-        gradients = torch.cat([p.grad.flatten() for p in group["params"]])
-        self.norms.append(gradients.norm().item())
-
-    def _after_step(self, optimizer, *_):
-        (group,) = optimizer.param_groups
-        self.weights.append(flat(group["params"]))
-
-    def read(self):
-        """Fill the table; return it, and what the networks were asked."""
-        with calls_of_networks() as (_, calls):
-            return self.model.transform(FRAME), calls
-
-    @property
-    def filled(self):
-        return self.read()[0]
-
-    @property
-    def times(self):
-        return self.read()[1].times
-
-    def column(self, name):
-        return next(c for c in self.model.schema_.columns if c.name == name)
-
-    def count(self, kind):
-        return sum(type(m).__name__ == kind for m in self.network.modules())
-
-    def answer(self, x, *, t, m_cond):
-        with torch.no_grad():
-            return self.network(x, torch.full((len(x), 1), t), m_cond)
-
-
-def flat(parameters):
-    return torch.cat([p.detach().flatten() for p in parameters])
-
-
 def close(found, expected):
     found, expected = np.asarray(found), np.asarray(expected)
     return found.shape == expected.shape and np.allclose(found, expected, rtol=1e-5)
@@ -178,7 +60,7 @@ def close(found, expected):
 
 
 def a_preset_is_its_values(seen, value):
-    spelt_out = Watched(**seen.model.settings_)
+    spelt_out = seen.another(preset="default", **seen.model.settings_)
     is_paper = seen.model.settings_["lambda_cons"] > 0
     return spelt_out.filled.equals(seen.filled) and is_paper == (value == "paper")
 
@@ -207,9 +89,9 @@ def makes_the_formula_hold(seen, value):
 
 
 def is_another_function_of_the_same_weights(seen, value):
-    other = Watched(backbone="transformer", n_heads=6 - value)
+    other = seen.another(n_heads=6 - value)
     generator = torch.Generator().manual_seed(0)
-    weights = torch.randn(len(seen.weights[0]), generator=generator)
+    weights = torch.randn(len(seen.weights), generator=generator)
     x = torch.randn(2, seen.trained.x[0].shape[1], generator=generator)
     answers = []
     for one in (seen, other):
@@ -237,7 +119,7 @@ def speaks_in_this_space(seen, value):
     A network that has learned nothing errs by all of it, so that its error is larger in
     t by E[4 t²] = 4/3.
     """
-    in_s = Watched(**(UNTAUGHT | {"velocity_space": "s"})).history["fm"].mean()
+    in_s = seen.another(velocity_space="s").history["fm"].mean()
     ratio = seen.history["fm"].mean() / in_s
     return abs(ratio - (4 / 3 if value == "t" else 1)) < 0.08
 
@@ -282,12 +164,11 @@ def moves_shown_numbers_by_this_much(seen, value):
 
 
 def keeps_the_weights_of_the_last_step(seen, value):
-    kept = flat(seen.network.parameters())
-    return torch.equal(kept, seen.weights[-1]) == (value == 0)
+    return torch.equal(seen.weights, seen.steps[-1]) == (value == 0)
 
 
 def holds_out_this_share(seen, value):
-    fifth = Watched(stopping="validation", validation_share=0.2)
+    fifth = seen.another(validation_share=0.2)
     return max(seen.judged.n_rows) / max(fifth.judged.n_rows) == value / 0.2
 
 
@@ -531,7 +412,7 @@ CLAIMS = {
         [0, 1],
         {},
         lambda seen, seed: (
-            seen.filled.equals(Watched(random_state=0).filled) == (seed == 0)
+            seen.filled.equals(seen.another(random_state=0).filled) == (seed == 0)
         ),
     ),
 }
@@ -556,32 +437,7 @@ def test_every_parameter_has_a_law_or_is_known_to_be_silent():
 # Of the formula, which is none that the table follows.
 @pytest.mark.filterwarnings("ignore:derive of column 'weight'")
 @pytest.mark.parametrize("name", CLAIMS)
-def test_every_parameter_does_what_it_says(name):
+def test_every_parameter_does_what_it_says(name, watch):
     values, others, law = CLAIMS[name]
     for value in values:
-        assert law(Watched(**(others | {name: value})), value), value
-
-
-# The sizes that explanation.md promises
-
-
-def promised():
-    """The table of sizes in the documentation: rows, and the settings they get."""
-    page = Path(__file__).parents[2] / "docs" / "explanation.md"
-    found = page.read_text(encoding="utf-8").split("| rows | width, blocks |")[1]
-    lines = [line for line in found.split("\n\n")[0].splitlines() if "steps" in line]
-    names = "d_model n_blocks n_networks batch_size validation_share evaluate_every"
-    for line, n_rows in zip(lines, [(10, 999), (1000, 4999), (5000,)], strict=True):
-        cells = line.replace(",000", "000").replace("1,024", "1024").split("|")[2:8]
-        numbers = [float(n) for cell in cells for n in re.findall(r"\d+", cell)]
-        numbers = [*numbers[:4], numbers[4] / 100, numbers[-1]]
-        for n in n_rows:
-            yield n, dict(zip(names.split(), numbers, strict=True))
-
-
-@pytest.mark.parametrize(("n_rows", "sizes"), list(promised()))
-def test_larger_tables_get_the_networks_that_are_promised(n_rows, sizes):
-    x = np.random.default_rng(0).normal(size=(n_rows, 2))
-    quick = {"max_steps": 1, "stopping": "none", "guide": False, "verbose": False}
-    model = MACFMImputer(**quick, random_state=0).fit(x)
-    assert {name: model.settings_[name] for name in sizes} == sizes
+        assert law(watch(FRAME, SMALL | others | {name: value}), value), value
