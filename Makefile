@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers impute bench docs gallery test test-examples test-slow test-gpu test-data test-peers lint format clean distclean
+.PHONY: help venv peers impute bench docs gallery check test test-examples test-slow test-gpu test-data test-peers lint format clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,11 +54,14 @@ bench: .venv/.core ## the quick benchmark and its report, in output/
 	$(BIN)/macfm bench run benchmarks/quick.toml -o output/quick.jsonl
 	$(BIN)/macfm bench report output/quick.jsonl -o output/bench --force
 
-docs: .venv/.dev ## build the documentation into site/
+docs: .venv/.dev ## build the documentation into site/, to be opened from there
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 gallery: .venv/.dev ## run the examples and keep their pictures for the documentation
 	$(BIN)/python scripts/build_gallery.py
+
+check: lint ## for daily work: lint, and what neither trains nor starts a process
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --quick
 
 test: lint ## what CI runs: lint, the quick tests, the gallery's examples
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2

@@ -5,29 +5,20 @@ import re
 import shutil
 import subprocess
 import sys
-import warnings
 from pathlib import Path
+from unittest.mock import patch
+from urllib.parse import unquote, urlsplit
 
-import numpy as np
-import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
-FENCE = re.compile(
-    r"(?P<skip><!-- no-run[^>]*-->\n+)?^```python\n(?P<code>.*?)^```$", re.M | re.S
-)
+FENCE = re.compile(r"^```python\n(?P<code>.*?)^```$", re.M | re.S)
 LINK = re.compile(r"!?\[[^\]]*\]\((?!\w+:|#)([^)\s#]+)(?:#[^)]*)?\)")
 
-# Pages whose blocks are shown rather than run: the reason, and a word of the block.
-SHOWN = {
-    "benchmark-data.md": ("reads the benchmark's tables, or a file of one's own", ""),
-    "benchmark-methods.md": ("fragments of a method of one's own", ""),
-    "gallery.md": ("includes the examples, which have their own test", ""),
-}
-# What a preset becomes here: the page is tested, not the accuracy.
+# What parameters left at None become here: the page is tested, not the accuracy.
 QUICK = {
     "max_steps": 20,
     "evaluate_every": 10,
@@ -35,7 +26,6 @@ QUICK = {
     "d_model": 16,
     "n_blocks": 1,
     "batch_size": 64,
-    "n_trials": 2,
     "n_steps": 2,
 }
 
@@ -45,65 +35,60 @@ def name_of(page: Path) -> str:
 
 
 def blocks(page: Path) -> list[str]:
-    """The Python blocks of a page that are to be run, each at its own line."""
+    """The Python blocks of a page, each at its own line."""
     text = page.read_text(encoding="utf-8")
-    found = []
-    for match in FENCE.finditer(text):
-        if not match["skip"] and page.name not in SHOWN:
-            line = text.count("\n", 0, match.start("code"))
-            found.append("\n" * line + match["code"])
-    return found
+    if page.name == "gallery.md":  # includes the examples, which have their own test
+        return []
+    lines = (text.count("\n", 0, m.start("code")) for m in FENCE.finditer(text))
+    codes = (m["code"] for m in FENCE.finditer(text))
+    return ["\n" * line + code for line, code in zip(lines, codes, strict=True)]
 
 
 @pytest.fixture
-def patients():
-    rng = np.random.default_rng(0)
-    n = 80
-    table = pd.DataFrame(
-        {
-            "patient_id": [f"p{i:03}" for i in range(n)],
-            "age": rng.integers(18, 90, n),
-            "ward": rng.choice(["north", "south"], n),
-            "weight": rng.normal(75, 12, n).round(1),
-        }
-    )
-    table["age"] = table["age"].astype("Int64").mask(rng.uniform(size=n) < 0.2)
-    table["weight"] = table["weight"].mask(rng.uniform(size=n) < 0.2)
-    table["ward"] = table["ward"].mask(rng.uniform(size=n) < 0.1)
-    return table
-
-
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=name_of)
-def test_the_python_of_a_page_runs(page, patients, monkeypatch, tmp_path):
+def run_page(monkeypatch, tmp_path):
+    """Run a page from top to bottom, with nothing but what it defines itself."""
     import matplotlib.pyplot as plt
 
-    from macfm.imputer import _parameters
+    from macfm.bench.datasets import DATASETS
+    from macfm.judge.methods import METHODS
 
-    for preset, values in _parameters.PRESETS.items():
-        monkeypatch.setitem(_parameters.PRESETS, preset, values | QUICK)
+    def run(page: Path) -> None:
+        names = {"__name__": page.stem}
+        for block in blocks(page):
+            exec(compile(block, name_of(page), "exec"), names)
+
     monkeypatch.setattr(plt, "show", lambda: None)
     monkeypatch.chdir(tmp_path)
-    patients.to_csv("patients.csv", index=False)
-    # The names that pages take for granted: a table of one's own.
-    known = patients.drop(columns="patient_id")
-    names = {
-        "__name__": page.stem,
-        "train": known,
-        "new_rows": known[:5],
-        "df": known,
-        "df_next_month": patients[:5],
-    }
-    if page.name == "README.md":
-        names["df_next_month"] = pd.read_csv("patients.csv")[:5]
-    try:
-        for block in blocks(page):
-            with warnings.catch_warnings():
-                # What a page's table gives rise to (an identifier left in) is not
-                # its subject.
-                warnings.simplefilter("ignore", UserWarning)
-                exec(compile(block, name_of(page), "exec"), names)
-    finally:
-        plt.close("all")
+    # Pages that show how to register something do so for themselves alone.
+    with patch.dict(METHODS), patch.dict(DATASETS):
+        yield run
+    plt.close("all")
+
+
+RUNNABLE = pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=name_of)
+
+
+@RUNNABLE
+# Twenty steps on a small table teach little, and fit says so.
+@pytest.mark.filterwarnings("ignore:on held-out rows:UserWarning")
+def test_the_python_of_a_page_runs(page, run_page, monkeypatch):
+    from macfm import MACFMImputer
+
+    fit = MACFMImputer._fit
+
+    def fit_quickly(self, X, sample_weight):
+        given = self.get_params()
+        left = {name: QUICK[name] for name in QUICK if given[name] is None}
+        return fit(self.set_params(**left), X, sample_weight)
+
+    monkeypatch.setattr(MACFMImputer, "_fit", fit_quickly)
+    run_page(page)
+
+
+@RUNNABLE
+@pytest.mark.slow
+def test_the_python_of_a_page_runs_at_its_full_length(page, run_page):
+    run_page(page)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -146,17 +131,37 @@ def test_no_page_is_left_out_of_the_menu():
         assert f" {page.relative_to(DOCS).as_posix()}\n" in menu
 
 
-def test_the_site_builds_strictly_and_fetches_nothing(tmp_path):
-    for package in ("mkdocs", "material", "mkdocstrings_handlers.python"):
-        pytest.importorskip(package.partition(".")[0])
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", tmp_path]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    for package in ("mkdocs", "material", "mkdocstrings_handlers"):
+        pytest.importorskip(package)
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", folder]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+    yield {page: page.read_text(encoding="utf-8") for page in folder.rglob("*.html")}
+    shutil.rmtree(folder)
+
+
+def test_the_site_builds_strictly_and_fetches_nothing(site):
     fetched = re.compile(
         r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//"
     )
-    for page in tmp_path.rglob("*.html"):
-        assert not fetched.search(page.read_text(encoding="utf-8")), page.name
-    shutil.rmtree(tmp_path)
+    assert [page.name for page, html in site.items() if fetched.search(html)] == []
+
+
+def test_the_site_works_from_a_folder_search_included(site):
+    for page, html in site.items():
+        if page.name == "404.html":  # a server's page
+            continue
+        assert "assets/iframe-worker.js" in html
+        for to in re.findall(r"\b(?:href|src)=\"?([^\s\">]+)", html):
+            path = unquote(urlsplit(to).path)
+            if path and not urlsplit(to).scheme:
+                assert (page.parent / path).is_file(), f"{page.name}: {to}"
+    (home,) = (page for page in site if page.name == "index.html")
+    index = (home.parent / "search" / "search_index.js").read_text(encoding="utf-8")
+    assert index.startswith("var __index = ")
+    assert "how-to/bounds.html" in index

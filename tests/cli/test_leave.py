@@ -111,7 +111,7 @@ def test_set_takes_them_in_python_words(clinic, done, quick):
 def test_report_and_compare_go_along(clinic, done, quick):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
-    words = (*LEAVE, *DERIVE, *quick, "--set", "n_steps=2")
+    words = (*LEAVE, *DERIVE, *quick)
     done("report", "clinic.csv", "-o", "r.html", "--no-compare", *words)
     assert "diabetes == &#39;No&#39;" in (clinic / "r.html").read_text()
     done("compare", "clinic.csv", "--methods", "mean", "--repeats", "1", *words)
@@ -135,7 +135,7 @@ def test_inspect_and_report_name_the_option(clinic, done, quick):
     assert profile["profile"]["skips"][0]["columns"] == ["age dx"]
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
-    words = ("--no-compare", *quick, "--set", "n_steps=2")
+    words = ("--no-compare", *quick)
     done("report", "thrice.csv", "-o", "r.html", *words)
     page = (clinic / "r.html").read_text()
     assert "--leave &#34;age dx: diabetes == &#39;No&#39;&#34;" in page

@@ -175,16 +175,21 @@ def test_time_budget_ends_training_early():
 
 
 def test_interruption_keeps_the_best_so_far():
-    def stop(evaluation, n_steps):
-        if evaluation.step == 30:
+    config = replace(CONFIG, max_steps=300, learning_rate=0.5, decay_share=0.0)
+    errors = {}
+
+    def stop_once_worse(evaluation, n_steps):
+        errors[evaluation.step] = evaluation.val_error
+        if evaluation.val_error > min(errors.values()):
             raise KeyboardInterrupt
 
-    network, result = run(on_evaluation=stop)
+    network, result = run(config, on_evaluation=stop_once_worse)
     assert result.interrupted
-    assert result.n_steps == 30
-    full, _ = run(replace(CONFIG, stopping="none", decay_share=0.0, max_steps=30))
-    assert weights(network).isfinite().all()
-    assert weights(network).shape == weights(full).shape
+    assert result.n_steps == max(errors)
+    assert result.best_step == min(errors, key=errors.get) < result.n_steps
+    # At a constant rate a run that ends there takes the same steps.
+    until_then, _ = run(replace(config, max_steps=result.best_step))
+    assert torch.equal(weights(network), weights(until_then))
 
 
 def test_learning_rate_warms_up_holds_and_decays_to_almost_zero():

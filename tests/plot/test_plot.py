@@ -14,7 +14,9 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.cbook import is_math_text  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402
+from matplotlib.text import Text  # noqa: E402
 
 from macfm import plot  # noqa: E402
 from macfm.plot import short_names  # noqa: E402
@@ -191,21 +193,74 @@ def test_several_networks_have_a_curve_each():
     assert "120 steps, 12 s" in texts(ax)
 
 
-def test_polars_and_arrays_are_drawn_too():
+def drawn(axes: Axes | list[Axes]) -> list[np.ndarray]:
+    """The numbers behind a picture, in the order in which they were drawn."""
+    found = []
+    for ax in np.atleast_1d(axes):
+        found += [image.get_array() for image in ax.images]
+        found += [line.get_xydata() for line in ax.lines]
+        found += [patch.get_path().vertices for patch in ax.patches]
+        found += [patch.get_window_extent().extents for patch in ax.patches]
+        found += [one.get_offsets() for one in ax.collections]
+        found += [path.vertices for one in ax.collections for path in one.get_paths()]
+        found += drawn(ax.child_axes) if ax.child_axes else []
+    return [np.asarray(one, dtype=float) for one in found]
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        lambda df, full, names: plot.missing(df),
+        lambda df, full, names: plot.patterns(df),
+        lambda df, full, names: plot.distributions(df, full),
+        lambda df, full, names: plot.scatter(df, full, *names),
+        lambda df, full, names: plot.intervals([full, full], df, names[1]),
+    ],
+    ids=["missing", "patterns", "distributions", "scatter", "intervals"],
+)
+def test_polars_and_arrays_give_the_picture_that_pandas_gives(picture):
     polars = pytest.importorskip("polars")
-    x = np.array([[1.0, np.nan], [2.0, 1.0], [3.0, 2.0]])
+    x = np.array([[1.0, np.nan], [2.0, 1.0], [3.0, 2.0], [np.nan, 4.0]])
     filled = np.nan_to_num(x, nan=1.5)
-    frame, full = polars.DataFrame(x), polars.DataFrame(filled)
-    frame = frame.fill_nan(None)
-    for df, completed, names in (
-        (x, filled, ("x0", "x1")),
-        (frame, full, frame.columns),
-    ):
-        plot.missing(df)
-        plot.patterns(df)
-        plot.distributions(df, completed)
-        plot.scatter(df, completed, *names)
-        plot.intervals([completed, completed], df, names[1])
+    names = ("x0", "x1")
+    before, after = (pd.DataFrame(part, columns=names) for part in (x, filled))
+    expected = drawn(picture(before, after, names))
+    assert sum(map(np.size, expected)) > 4
+    nulls = polars.from_pandas(before).fill_nan(None)
+    for df, full in ((x, filled), (nulls, polars.from_pandas(after))):
+        found = drawn(picture(df, full, names))
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_points_of_a_scatter_are_marked_by_what_was_filled():
+    df = pd.DataFrame({"a": [1.0, 2.0, None, 4.0, None], "b": [5.0, None, 7, 8, None]})
+    full = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0, 0.5], "b": [5.0, 6.0, 7, 8, 9]})
+    ax = plot.scatter(df, full, "a", "b")
+    assert {
+        group.get_label(): group.get_offsets().tolist() for group in ax.collections
+    } == {
+        "observed (2)": [[1, 5], [4, 8]],
+        "a filled in (1)": [[3, 7]],
+        "b filled in (1)": [[2, 6]],
+        "both filled in (1)": [[0.5, 9]],
+    }
+    looks = {one.get_facecolor().tobytes() for one in ax.collections}
+    assert len(looks) == 4
+
+
+def test_bars_of_a_category_are_the_shares_of_the_draws():
+    df = pd.DataFrame({"ward": ["a", "b", None, None]})
+    drawn_wards = [("a", "b"), ("a", "b"), ("a", "b"), ("b", "b")]
+    draws = [df.assign(ward=["a", "b", *pair]) for pair in drawn_wards]
+    ax = plot.intervals(draws, df, "ward")
+    shares = {
+        bars.get_label(): [bar.get_height() for bar in bars] for bars in ax.containers
+    }
+    assert shares == {"b": [100, 25], "a": [0, 75]}
+    (_, upper) = ax.containers
+    assert [bar.get_y() for bar in upper] == [100, 25]  # they stand on each other
 
 
 def test_nothing_missing_is_said_not_raised():
@@ -229,9 +284,13 @@ def test_nothing_missing_is_said_not_raised():
 
 
 def test_names_with_dollars_are_not_formulas():
-    df = pd.DataFrame({"$a$ \\x": [1.0, np.nan], "b_{": [np.nan, 1.0]})
-    plot.missing(df).figure.canvas.draw()
-    plot.scatter(df, df.fillna(0), *df.columns).figure.canvas.draw()
+    df = pd.DataFrame({"$a$ \\x": [1.0, np.nan], "$b_{$": [np.nan, 1.0]})
+    for ax in (plot.missing(df), plot.scatter(df, df.fillna(0), *df.columns)):
+        ax.figure.canvas.draw()
+        shown = [text for text in ax.findobj(Text) if text.get_text()]
+        assert not any(is_math_text(text.get_text()) for text in shown)
+        plain = "\n".join(text.get_text().replace(r"\$", "$") for text in shown)
+        assert all(name in plain for name in df)
 
 
 @pytest.mark.parametrize(
