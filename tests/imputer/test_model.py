@@ -192,3 +192,18 @@ def test_a_notebook_is_told_what_was_learned(fitted):
     for fact in ("120", "2 numeric, 1 categorical, 1 datetime", "held-out", ">20<"):
         assert fact in html
     assert "held-out" not in MACFMImputer()._repr_html_()
+
+
+def test_a_pyarrow_table_comes_back_as_one():
+    pa = pytest.importorskip("pyarrow")
+    frame = table().reset_index(drop=True).astype({"x": "float32"})
+    native = pa.Table.from_pandas(frame, preserve_index=False)
+    model = MACFMImputer(**QUICK)
+    completed = model.fit_transform(native)
+    assert completed.schema == native.schema
+    assert not any(column.null_count for column in completed.columns)
+    expected = MACFMImputer(**QUICK).fit_transform(frame)
+    assert completed["x"].to_pylist() == expected["x"].tolist()
+    assert model.sample(native, 1)[0].schema == native.schema
+    with pytest.raises(ValueError, match="Column 0 is 'ward', in fit it was 'x'"):
+        model.transform(native.select(["ward", "y", "x", "day"]))

@@ -58,7 +58,9 @@ def read_for_model(estimator: Any, X: Any, model: FittedModel) -> Table:
 
 
 def _is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") and hasattr(X, "dtypes")
+    """Whether a table has columns of their own types: pandas, polars or pyarrow."""
+    typed = hasattr(X, "dtypes") or hasattr(X, "schema")
+    return hasattr(X, "columns") and typed
 
 
 def _refuse_strangers(X: Any) -> None:
@@ -85,7 +87,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
 
 def _misplaced(X: Any, expected: list[Any]) -> str:
     """Name the first column out of place, if that is all that is wrong."""
-    came = list(X.columns)
+    came = list(getattr(X, "column_names", X.columns))
     if sorted(map(str, came)) != sorted(expected) or came == expected:
         return ""
     place = next(j for j, name in enumerate(expected) if came[j] != name)
