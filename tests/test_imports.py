@@ -31,8 +31,11 @@ ALLOWED = {
     ),
     "flow": (set(), {"numpy", "scipy", "torch"}),
     "imputer": (
-        {"table", "flow", "_errors", "_replace", "_version", "_warn", "_words"},
-        {"numpy", "pandas", "sklearn", "torch", "rich", "safetensors"},
+        {
+            *("table", "flow", "_errors", "_plain", "_progress", "_replace"),
+            *("_version", "_warn", "_words"),
+        },
+        {"numpy", "pandas", "sklearn", "torch", "safetensors"},
     ),
     "macfm": ({"imputer", "judge", "plot", "profile", "report", "_version"}, set()),
     "files": ({"_errors", "_replace", "table"}, {"numpy", "pandas"}),

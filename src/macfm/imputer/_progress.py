@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from macfm._progress import make_progress
 from macfm.flow import Evaluation
 
 if TYPE_CHECKING:
@@ -40,22 +41,9 @@ def training_progress(
             *(member + 1, n_networks, evaluation.step, n_steps, _describe(evaluation)),
         )
 
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not (verbose and (console.is_terminal or console.is_jupyter)):
-        yield log
-        return
-
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("network {task.fields[name]}"),
-        BarColumn(bar_width=16),
-        TextColumn("{task.completed}/{task.total}, {task.description}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
+    told = "{task.completed}/{task.total}, {task.description}"
+    parts = ("network {task.fields[name]}", "bar", told, "left")
+    with make_progress(*parts, shown=verbose) as progress:
         bars: dict[int, TaskID] = {}
 
         def show(evaluation: Evaluation, n_steps: int, *, member: int) -> None:

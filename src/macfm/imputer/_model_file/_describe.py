@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any
 
+from macfm._plain import plain
 from macfm.imputer._model_file._container import FORMAT
 from macfm.imputer._model_file._contents import ModelContents
 from macfm.imputer._model_file._open import open_model
@@ -51,7 +51,7 @@ def describe_model(path: str | os.PathLike[str]) -> dict[str, Any]:
         "file_bytes": os.path.getsize(path),
         "versions": dict(contents.versions),
         "parameters": {
-            name: _plain(value)
+            name: plain(value)
             for name, value in contents.parameters.items()
             if value is not None
         },
@@ -63,17 +63,6 @@ def describe_model(path: str | os.PathLike[str]) -> dict[str, Any]:
         "columns": contents.encoder.summary(),
         "reveals": _reveals(contents),
     }
-
-
-def _plain(value: Any) -> Any:
-    """A parameter in JSON types, as text where it has none."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return str(value)
 
 
 def _training(contents: ModelContents) -> dict[str, Any]:
