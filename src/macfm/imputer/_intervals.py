@@ -13,7 +13,6 @@ from macfm.table import ColumnSchema, Table, TableSchema, as_table
 __all__ = ["intervals_of"]
 
 _COLUMNS = ("row", "column", "value", "low", "high", "certainty")
-_RANGED = ("numeric", "integer", "ordinal", "datetime", "timedelta")
 
 
 def intervals_of(
@@ -42,7 +41,7 @@ def intervals_of(
         samples = np.stack([one.iloc[rows, j].to_numpy(object) for one in natives])
         ends: tuple[Any, Any] = (None, None)
         certainty: Any = (samples == value).mean(axis=0)
-        if column.kind in _RANGED:
+        if column.is_numeric or column.kind == "ordinal":
             keys = np.stack([_order(one, j, rows, column) for one in drawn])
             order = keys.argsort(axis=0, kind="stable")
             cells = np.arange(len(rows))
