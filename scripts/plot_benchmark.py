@@ -81,7 +81,15 @@ def main() -> None:
         label.set_fontweight("bold" if label.get_text().startswith("MACFM") else None)
     for mechanism, mark in MARKS.items():
         axes[0].plot([], [], mark, color=ink, ms=5, label=mechanism.upper())
-    axes[0].legend(frameon=False, fontsize=9, loc="upper right", labelcolor=ink)
+    legend = axes[0].legend(
+        loc="upper right",
+        bbox_to_anchor=(0.96, 1),
+        fontsize=9,
+        labelcolor=ink,
+        framealpha=1,
+        edgecolor="none",
+    )
+    legend.set_zorder(3)
     figure.tight_layout()
     figure.savefig(ROOT / "docs" / "images" / "benchmark.png", dpi=150)
 
