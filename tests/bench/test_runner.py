@@ -374,7 +374,7 @@ def test_a_peer_runs_in_its_own_environment_if_there_is_one(plugin, plan, tmp_pa
 
 
 def test_read_outs_of_one_model_share_its_fit(table):
-    settings = {"max_steps": 5, "n_trials": 5, "d_model": 16, "n_networks": 1}
+    settings = {"max_steps": 5, "n_steps": 2, "d_model": 16, "n_networks": 1}
     cells = tuple(
         Cell("mine", (), "mcar", 0.3, 0, name, settings)
         for name in ("macfm-median", "macfm")

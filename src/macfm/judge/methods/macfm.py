@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import pandas as pd
 from pandas.api.types import is_float_dtype
 
-from macfm.imputer import READ_OUT
 from macfm.judge.methods._base import Method
 
 # Parameters that the benchmark itself sets.
@@ -73,6 +72,8 @@ class MACFM(Method):
 
     def fit_key(self) -> Hashable:
         """Return the training parameters, in one string."""
+        from macfm.imputer import READ_OUT
+
         parameters = self._imputer().get_params()
         trained = {
             name: value
@@ -83,6 +84,8 @@ class MACFM(Method):
 
     def adopt(self, fitted: Method) -> None:
         """Read another form's model in this one's way."""
+        from macfm.imputer import READ_OUT
+
         if fitted.fit_key() != self.fit_key():
             raise ValueError(
                 f"{self.name} cannot adopt the fit of {fitted.name}: they do not train "
