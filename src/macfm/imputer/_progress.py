@@ -6,13 +6,10 @@ import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any
 
 from macfm._progress import make_progress
 from macfm.flow import Evaluation
-
-if TYPE_CHECKING:
-    from rich.progress import TaskID
 
 logger = logging.getLogger("macfm")
 
@@ -44,7 +41,7 @@ def training_progress(
     told = "{task.completed}/{task.total}, {task.description}"
     parts = ("network {task.fields[name]}", "bar", told, "left")
     with make_progress(*parts, shown=verbose) as progress:
-        bars: dict[int, TaskID] = {}
+        bars: dict[int, Any] = {}
 
         def show(evaluation: Evaluation, n_steps: int, *, member: int) -> None:
             log(evaluation, n_steps, member=member)

@@ -6,7 +6,6 @@ import datetime as dt
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from macfm.table._column import ColumnSchema
 from macfm.table._numbers import NumberCodec
@@ -70,6 +69,8 @@ def _number_facts(
     transform = codec.transform
     learned = [] if column.family == "float" else ["one of its values, near the median"]
     if len(transform.landmarks):
+        from scipy.special import ndtr  # late: most readers of a table do without
+
         offsets = np.ldexp(transform.landmarks, transform.exponent)
         quartiles = np.interp(
             np.array([0, 0.25, 0.5, 0.75, 1]),
