@@ -78,7 +78,7 @@ def _plain(value: Any) -> Any:
 
 def _training(contents: ModelContents) -> dict[str, Any]:
     weights = [w for network in contents.networks for w in network.values()]
-    facts = {
+    facts: dict[str, Any] = {
         "seed": contents.seed,
         "n_steps": contents.n_steps,
         "n_networks": len(contents.networks),
