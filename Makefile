@@ -89,16 +89,17 @@ test-peers: peers ## the no-leak tests of the other imputers, in their environme
 	        -k "$$(basename $$folder)"; \
 	done
 
-lint: .venv/.dev ## check style and formatting, change nothing
+lint: .venv/.dev ## check style, formatting and types, change nothing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 format: .venv/.dev ## apply the safe fixes and the formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean: ## remove outputs and caches, keep .venv
-	rm -rf output site build dist .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
+	rm -rf output site build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage htmlcov
 	find src tests examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 	rm -rf src/*.egg-info
 

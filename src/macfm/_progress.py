@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
     from rich.progress import Progress
 
@@ -34,7 +36,7 @@ def make_progress(
     from rich import progress
     from rich.console import Console
 
-    columns = {
+    columns: dict[str, Callable[[], progress.ProgressColumn]] = {
         "bar": lambda: progress.BarColumn(bar_width=16),
         "count": progress.MofNCompleteColumn,
         "bytes": progress.DownloadColumn,

@@ -82,10 +82,11 @@ def read_seconds(length: float | str) -> float:
         total = float(length)
     elif isinstance(length, str):
         found = _TIME.fullmatch(length.strip().lower().replace(" ", ""))
+        parts = () if found is None else found.groups()
         try:
-            hours, minutes, rest = (float(part or 0) for part in found.groups())
+            hours, minutes, rest = (float(part or 0) for part in parts)
             total = hours * 3600 + minutes * 60 + rest
-        except (AttributeError, ValueError):
+        except ValueError:
             pass
     if not 0 < total < math.inf:
         raise ValueError(f"{length!r} is not a length of time such as 90s, 5m or 1h30m")

@@ -19,11 +19,13 @@ def describe_machine(device: str, method: Method | None) -> dict[str, Any]:
     """Return what the machine is; its GPU if a method uses it."""
     torch = sys.modules.get("torch")
     networked = method is not None and method.network_evaluations_per_row() is not None
-    gpu = networked and device != "cpu" and torch and torch.cuda.is_available()
+    used = "cpu"
+    if networked and device != "cpu" and torch and torch.cuda.is_available():
+        used = torch.cuda.get_device_name()
     cpu, n_cores = _cpu(), os.cpu_count() or 1
     identity = f"{platform.system()}|{platform.machine()}|{cpu}|{n_cores}"
     return {
-        "device": torch.cuda.get_device_name() if gpu else "cpu",
+        "device": used,
         "cpu": cpu,
         "n_cores": n_cores,
         "id": hashlib.sha256(identity.encode()).hexdigest()[:12],

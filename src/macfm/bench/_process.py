@@ -130,15 +130,18 @@ def _talk(
     or that leaves a child with its pipe behind, keeps nobody waiting.
     """
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    stdin, stdout = process.stdin, process.stdout
+    assert stdin is not None
+    assert stdout is not None
 
     def send() -> None:
         # A dead process breaks the pipe, on Windows as an invalid argument.
-        with contextlib.suppress(OSError), process.stdin:
-            process.stdin.write(message)
+        with contextlib.suppress(OSError), stdin:
+            stdin.write(message)
 
     def pass_on() -> None:
-        with process.stdout:
-            for line in process.stdout:
+        with stdout:
+            for line in stdout:
                 lines.put(line)
         lines.put(None)
 

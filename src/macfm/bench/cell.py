@@ -142,7 +142,7 @@ def make_holes(loaded: LoadedTable, cell: Cell) -> Holes:
     n_train = int(TRAIN_SHARE * len(order))
     where = f"{cell.dataset}|{cell.mechanism}|{cell.rate:g}"
     seed = (cell.mask, zlib.crc32(where.encode()))
-    whole = None
+    whole: pd.DataFrame | None = None
     if cell.mechanism in STRUCTURAL:
         whole = hide(loaded.frame, cell.mechanism, cell.rate, seed=seed)
     parts = []

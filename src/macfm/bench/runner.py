@@ -6,7 +6,7 @@ import hashlib
 import os
 import queue
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -47,7 +47,7 @@ class Plan:
         """Cells left to run."""
         return sum(len(job.cells) for job in self.jobs)
 
-    def run(self) -> Iterator[dict[str, Any]]:
+    def run(self) -> Generator[dict[str, Any], None, None]:
         """Run what is left; each record is written, then yielded.
 
         Stopping the iteration, by an exception or Ctrl-C, ends the processes that run.

@@ -193,18 +193,20 @@ class Spec:
 
         An ablation of a method that is not listed is left out.
         """
-        given = {
+        lists: dict[str, Sequence[Any] | None] = {
             "datasets": datasets,
             "methods": methods,
             "mechanisms": mechanisms,
             "rates": rates,
         }
-        given = {key: tuple(value) for key, value in given.items() if value is not None}
+        given: dict[str, Any] = {
+            key: tuple(value) for key, value in lists.items() if value is not None
+        }
         ablations = []
         for ablation in self.ablations:
             if methods is not None and ablation.method not in methods:
                 continue
-            kept = {
+            kept: dict[str, Any] = {
                 key: tuple(v for v in getattr(ablation, key) or values if v in values)
                 for key, values in given.items()
                 if key != "methods"

@@ -25,5 +25,6 @@ def completion(ctx: click.Context, shell: str) -> None:
       macfm completion fish > ~/.config/fish/completions/macfm.fish
     """
     made = get_completion_class(shell)
+    assert made is not None
     root = ctx.find_root().command
     click.echo(made(root, {}, "macfm", "_MACFM_COMPLETE").source())

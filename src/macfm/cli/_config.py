@@ -55,7 +55,8 @@ def _all_names(ctx: click.Context) -> list[str]:
     root = ctx.find_root().command
     commands = [ctx.command]
     if isinstance(root, click.Group):
-        commands += [root.get_command(ctx, name) for name in root.list_commands(ctx)]
+        found = (root.get_command(ctx, name) for name in root.list_commands(ctx))
+        commands += [command for command in found if command is not None]
     return sorted({name for command in commands for name in _long_names(command)})
 
 

@@ -24,6 +24,7 @@ def dry_run(source: Source, options: Mapping[str, Any], voice: Voice) -> None:
     """Say what would be done, after a trial of two seconds that is thrown away."""
     imputer = _model.make_imputer(source, options)
     budget = imputer.budget
+    assert not isinstance(budget, str)  # the option is read as seconds
     most = TRIAL_SECONDS if budget is None else min(TRIAL_SECONDS, budget)
     trial = _like(imputer).set_params(verbose=False)
     with warnings.catch_warnings():
@@ -39,7 +40,7 @@ def dry_run(source: Source, options: Mapping[str, Any], voice: Voice) -> None:
     for column in fitted.imputer.schema_.columns:
         n = int(n_missing[column.name])
         fate = _fate(column, n, fitted.imputer)
-        rows.append((column.name, column.kind, f"{n:,}" if n else "", fate))
+        rows.append((str(column.name), column.kind, f"{n:,}" if n else "", fate))
     screen = console()
     headings = ("column", "kind", ">missing", "what happens")
     screen.print(plain_table(headings, rows, width=screen.width, wrap=True))
@@ -59,17 +60,17 @@ def _like(imputer: MACFMImputer) -> MACFMImputer:
 
 def _fate(column: Any, n_missing: int, imputer: MACFMImputer) -> str:
     """What happens to a column."""
-    derived = n_missing and column.name in (imputer.derive or {})
+    formula = (imputer.derive or {}).get(column.name) if n_missing else None
     if column.kind == "ignored":
         return "ignored"
-    if column.kind == "empty" and not derived:
+    if column.kind == "empty" and formula is None:
         return "stays empty: no value to learn from"
     if column.kind == "constant":
         return f"filled with {column.categories[0]}" if n_missing else "does not vary"
     if not column.impute and n_missing:
         return "informs, keeps its holes"
-    if derived:
-        fate = f"computed: {imputer.derive[column.name]}"
+    if formula is not None:
+        fate = f"computed: {formula}"
     else:
         fate = "filled" if n_missing else "informs"
     rule = (imputer.leave or {}).get(column.name) if n_missing else None

@@ -23,7 +23,8 @@ class Failure(click.ClickException):
 
     def __init__(self, message: str, exit_code: int = FAILURE) -> None:
         super().__init__(message)
-        self.exit_code = exit_code
+        # click reads it from the exception, and calls it a class variable.
+        self.exit_code = exit_code  # type: ignore[misc]
 
 
 def failure(

@@ -108,7 +108,7 @@ def _categories(column: dict[str, Any]) -> str:
     names, rates = column["categories"], column.get("frequencies")
     if len(names) == 1:
         return f"its only value, {names[0]}"
-    order = range(len(names))
+    order = list(range(len(names)))
     if rates:
         order = sorted(order, key=lambda k: -rates[k])
     shown = [

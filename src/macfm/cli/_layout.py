@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,13 +21,17 @@ def console(*, err: bool = False) -> Console:
     from rich.console import Console
 
     file = sys.stderr if err else sys.stdout
-    options = {"file": file, "highlight": False, "markup": False, "emoji": False}
-    screen = Console(**options)
+    options: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+    screen = Console(file=file, **options)
     if not screen.is_terminal:
         width = os.environ.get("COLUMNS", "")
-        options["file"] = _Trimmed(file)
-        screen = Console(**options, width=int(width) if width.isdigit() else 80)
-    screen.on_broken_pipe = _raise_again  # rich itself would end with a failure
+        screen = Console(
+            file=cast("TextIO", _Trimmed(file)),  # all that rich asks of a file
+            width=int(width) if width.isdigit() else 80,
+            **options,
+        )
+    # rich itself would end with a failure, and offers no other way than this.
+    screen.on_broken_pipe = _raise_again  # type: ignore[method-assign]
     return screen
 
 
@@ -43,7 +47,7 @@ class _Trimmed(io.TextIOBase):
         self._file = file
 
     @property
-    def encoding(self) -> str:
+    def encoding(self) -> str:  # type: ignore[override]  # nobody sets it
         """Encoding of the file, by which boxes and bars are chosen."""
         return self._file.encoding
 

@@ -117,7 +117,8 @@ def read_for_model(
         kinds = {
             column.name: "text"
             for column in imputer.schema_.columns
-            if column.family == "string"
+            if isinstance(column.name, str)
+            and column.family == "string"
             and source.file.kinds.get(column.name, "text") not in ("text", "empty")
         }
         if kinds and source.file.format.name in ("csv", "tsv"):
@@ -131,7 +132,9 @@ def number_bounds(imputer: MACFMImputer) -> dict[str, Any]:
     return {
         column.name: column.bounds
         for column in imputer.schema_.columns
-        if column.bounds is not None and column.family == "float"
+        if isinstance(column.name, str)
+        and column.bounds is not None
+        and column.family == "float"
     }
 
 

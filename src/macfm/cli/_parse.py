@@ -279,8 +279,7 @@ def marks(
     if not given:
         return None
     if not by_column:
-        own = [mark for text in given for mark in text.split(",")]
-        return [*usual, *own]
+        return [*usual, *(mark for text in given for mark in text.split(","))]
     if len(by_column) < len(given):
         raise click.UsageError(
             "--na-values: give marks for all columns (-999,none) or for named columns "

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -186,8 +186,7 @@ def check_targets(
                 f"--{taken[other]} and --{name} cannot both be written to {path}"
             )
         other = _same_file(path, read)
-        completed = name == "output" and read.get(other) == "DATA"
-        if other is not None and not completed:
+        if other is not None and not (name == "output" and read[other] == "DATA"):
             raise click.UsageError(
                 f"{path}: is the same file as {read[other]} {other}, which would be "
                 "lost; give another path"
@@ -262,7 +261,7 @@ def say_notes(notes: Iterable[str], voice: Voice) -> None:
         voice.say(f"note: {note}")
 
 
-def tell_notes(source: Source, voice: Voice, unused: Sequence[str] = ()) -> None:
+def tell_notes(source: Source, voice: Voice, unused: Sequence[Hashable] = ()) -> None:
     """Say what is odd about how a file was read, its marks and its identifiers.
 
     Marks do not matter in columns that are not used.

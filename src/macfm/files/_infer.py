@@ -120,7 +120,7 @@ def infer(
 
 def _first(texts: Collection[str], comma_first: bool, only_times: bool) -> Style | None:
     if not only_times:
-        style = BooleanStyle.of(texts)
+        style: Style | None = BooleanStyle.of(texts)
         style = style or number_style(texts, comma_first=comma_first)
         if style is not None:
             return style

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed lacks it
 
 import pandas as pd
 
@@ -17,6 +17,7 @@ from macfm.files._marks import Marks, spellings
 from macfm.files._styles import (
     BooleanStyle,
     EmptyStyle,
+    Style,
     TextStyle,
     number_style,
     why_no_number,
@@ -129,8 +130,8 @@ class JsonLinesFile(StyledFile):
                 brace = line.rindex("}")
                 body = line[:brace].rstrip()
                 gap = line[len(body) : brace]
-                start = comma if spans else ""
-                line = body + start + comma.join(pairs) + gap + line[brace:]
+                lead = comma if spans else ""
+                line = body + lead + comma.join(pairs) + gap + line[brace:]
             lines[self._data[row]] = line
         return lines
 
@@ -202,6 +203,13 @@ def read_json_lines(
     )
 
 
+def _past_space(line: str, at: int) -> int:
+    """Where what is no white space begins, from ``at`` on."""
+    found = _space(line, at)
+    assert found is not None  # it matches nothing as well
+    return found.end()
+
+
 def _spans(line: str, number: int, source: str) -> Spans:
     """Where the values of an object stand in its line."""
 
@@ -209,20 +217,20 @@ def _spans(line: str, number: int, source: str) -> Spans:
         return FileError(f"{source}, line {number}, character {at + 1}: {what}")
 
     spans: Spans = {}
-    at = _space(line, 0).end()
+    at = _past_space(line, 0)
     if not line.startswith("{", at):
         raise wrong(at, "a JSON object {...} is needed on each line")
-    at = _space(line, at + 1).end()
+    at = _past_space(line, at + 1)
     more = not line.startswith("}", at)
     while more:
         if not line.startswith('"', at):
             raise wrong(at, "a key in quotes is needed")
         try:
             key, end = scanstring(line, at + 1)
-            colon = _space(line, end).end()
+            colon = _past_space(line, end)
             if not line.startswith(":", colon):
                 raise wrong(colon, "a colon is needed after a key")
-            start = _space(line, colon + 1).end()
+            start = _past_space(line, colon + 1)
             value, end = _value(line, start)
         except json.JSONDecodeError as error:
             raise wrong(error.pos, f"not JSON ({error.msg})") from None
@@ -239,13 +247,13 @@ def _spans(line: str, number: int, source: str) -> Spans:
                     "for instance with \\ufffd",
                 )
         spans[key] = (start, end)
-        at = _space(line, end).end()
+        at = _past_space(line, end)
         more = line.startswith(",", at)
         if more:
-            at = _space(line, at + 1).end()
+            at = _past_space(line, at + 1)
         elif not line.startswith("}", at):
             raise wrong(at, "a comma or a closing brace is needed")
-    at = _space(line, at + 1).end()
+    at = _past_space(line, at + 1)
     if at != len(line):
         raise wrong(at, "there is more text after the object")
     return spans
@@ -270,7 +278,7 @@ def _column(
         return TextColumn(EmptyStyle(), value_of, found), {}
     forms = {_form(raw) for raw in kept}
     notes: list[str] = []
-    style = None
+    style: Style | None = None
     if forms == {"number"}:
         style = number_style([raw.replace("Infinity", "inf") for raw in kept])
         if style is None:

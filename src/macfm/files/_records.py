@@ -137,7 +137,8 @@ def _record(
     quoted = re.compile(_QUOTED).match
     boundary = re.compile(rf"\r?{newline}|\r?\Z|{mark}").match
     plain = re.compile(rf"[^{mark}{newline}]*").match
-    fields, at = [], start
+    fields: list[str] = []
+    at = start
     while True:
         found = None
         if text.startswith('"', at):
@@ -163,6 +164,7 @@ def _record(
                 found = None
         if found is None:
             found = plain(text, at)
+            assert found is not None  # it matches an empty field as well
         field, at = found.group(), found.end()
         if newline == "\n" and (text.startswith("\r\n", at) or text[at:] == "\r"):
             field, at = field + "\r", at + 1  # belongs to the line ending

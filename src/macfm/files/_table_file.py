@@ -248,7 +248,8 @@ class TableFile(ABC):
                     f"{self.source}: a stacked file needs a column {name!r} for the "
                     "draws, but that name is taken; give another one"
                 )
-        every = ([{}] if include_original else []) + list(fills)
+        every: list[Fill] = [{}] if include_original else []
+        every += fills
         numbered = list(enumerate(every, start=first))
         names = (imp_column, id_column)
         stack = self._stack if self._is_native(form) else self._stack_afresh
@@ -264,7 +265,8 @@ class TableFile(ABC):
         notes: list[str],
     ) -> Iterator[tuple[str, bytes]]:
         """Name and bytes of each file of a folder; adds to `notes`."""
-        every = ([{}] if include_original else []) + list(fills)
+        every: list[Fill] = [{}] if include_original else []
+        every += fills
         first = 0 if include_original else 1
         width = max(2, len(str(len(every) - 1 + first)))
         for number, fill in enumerate(every, start=first):
@@ -329,7 +331,8 @@ class TableFile(ABC):
             return OPEN
         if self.kinds[column] in ("date", "datetime"):
             tz = getattr(self.frame[column].dtype, "tz", None)
-            return tuple(None if end is None else _moment(end, tz) for end in limits)
+            low, high = (None if end is None else _moment(end, tz) for end in limits)
+            return low, high
         return limits if self.kinds[column] in ("float", "integer") else OPEN
 
     def _facts(self) -> dict[str, Any]:

@@ -112,7 +112,7 @@ class TimeStyle(Style):
             if match is None:
                 return None
             matches.append(match)
-        shapes = {(*m.group("gap", "zone"), bool(m["second"])) for m in matches}
+        shapes = {(m["gap"], m["zone"], bool(m["second"])) for m in matches}
         if len(shapes) != 1:
             return None
         gap, zone, seconds = shapes.pop()
@@ -134,6 +134,7 @@ class TimeStyle(Style):
         iso = []
         for text in texts:
             m = _LAYOUTS[self.layout](text)
+            assert m is not None
             day = f"{m['y']}-{m['m']:0>2}-{m['d']:0>2}"
             clock = f"T{m['minute']}{m['second'] or ''}{m['part'] or ''}"
             iso.append(day + clock if self.gap else day)
@@ -147,7 +148,7 @@ class TimeStyle(Style):
 
     def array(self, values: Sequence[np.datetime64 | None]) -> Any:
         """Return datetime64 of the column's unit and zone, NaT where missing."""
-        none = np.datetime64("NaT", self.unit)
+        none = np.datetime64("NaT")
         plain = [none if value is None else value for value in values]
         stamps = pd.Series(np.array(plain, dtype=f"M8[{self.unit}]"))
         if not self.zone:

@@ -81,6 +81,7 @@ def flow_matching_loss(
     if config.lambda_cons > 0:
         # NOTE[DIFF]: the perturbation moves targets only. Moving the conditioning
         # too, as printed, would punish the network for reading what was observed.
+        assert xi is not None
         nudge = torch.where(masks.moved, config.eta_cons * (1 - sample.s_t) * xi, 0.0)
         v_near = network(sample.x_t + nudge, sample.t, masks.cond)
         cons = _mean_square(v_near - v_t, masks.tgt)

@@ -93,6 +93,7 @@ class TrainingRows:
         generator: torch.Generator,
     ) -> Tensor:
         """Draw the holes from the network as it is by now, as `fills`."""
+        assert self.fills is not None
         fills = self.fills[:_N_REFILLS].clone()
         holes = torch.nonzero(~self.observed.all(dim=1)).squeeze(1)
         for fill in fills:

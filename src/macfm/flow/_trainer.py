@@ -168,7 +168,8 @@ class _Best:
         self._n_updates += 1
         n = self._n_updates
         decay = min(self._ema_decay, (1 + n) / (10 + n))
-        averages, weights = list(self.averaged.parameters()), list(network.parameters())
+        averages: list[Tensor] = list(self.averaged.parameters())
+        weights: list[Tensor] = list(network.parameters())
         with torch.no_grad():
             torch._foreach_lerp_(averages, weights, 1 - decay)
 

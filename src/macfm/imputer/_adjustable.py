@@ -23,6 +23,8 @@ _OF_ALL_TIMES = (
 class Adjustable(BaseEstimator):
     """An estimator whose expert settings lie together and are reached one by one."""
 
+    settings: Mapping[str, Any] | None
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
 

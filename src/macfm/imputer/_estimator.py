@@ -458,7 +458,7 @@ class MACFMImputer(Fitted, TransformerMixin, Adjustable):
         parameters = self.get_params(deep=False)
         resolve(parameters)  # wrong settings come before a wrong table
         device = resolve_device(self.device)
-        vars(self).pop("model_", None)  # until this fit succeeds there is none
+        self.__dict__.pop("model_", None)  # until this fit succeeds there is none
         table, on_frame = read_for_fit(self, X)
         if table.n_rows == 0:
             raise ValueError("the table has 0 rows; at least 1 is needed to fit")

@@ -146,7 +146,7 @@ def _tell(
                 budget=settings.values["budget"],
             )
         )
-    holed = dict(zip(schema.names, to_fill.any(axis=0), strict=True))
+    holed = dict(zip(schema.names, np.any(to_fill, axis=0), strict=True))
     names = [schema.modelled[k].name for k in trained.unknowable]
     names = [name for name in names if holed[name]]
     if names:

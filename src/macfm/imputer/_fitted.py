@@ -24,7 +24,9 @@ _OF_THE_PATH = ("schedule", "gamma", "velocity_space")
 class Fitted:
     """The attributes of an estimator whose `model_` is a `FittedModel`."""
 
+    # What is ignored below, scikit-learn's base of the estimator brings.
     model_: FittedModel
+    device: str
 
     def _repr_html_inner(self) -> str:
         """Show a fitted imputer with what it learned."""
@@ -95,7 +97,7 @@ class Fitted:
     def _resolved(self) -> Settings:
         """Resolve the parameters of now; path and preset are the network's own."""
         trained = self._model().settings
-        parameters = self.get_params(deep=False)
+        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
         own = {name: trained[name] for name in _OF_THE_PATH}
         settings = {**(parameters["settings"] or {}), **own}
         return resolve(parameters | {"preset": trained["preset"], "settings": settings})

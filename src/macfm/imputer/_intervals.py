@@ -70,5 +70,5 @@ def _order(table: Table, j: int, rows: np.ndarray, column: ColumnSchema) -> np.n
     values = table.column(j).values[rows]
     if column.kind != "ordinal":
         return values
-    places = {level: place for place, level in enumerate(column.categories)}
+    places = {level: place for place, level in enumerate(column.categories or ())}
     return np.array([places[value] for value in values])

@@ -41,7 +41,7 @@ def integer(low: int) -> Rule:
     """A whole number from `low` on."""
     return Rule(
         f"an integer of at least {low}",
-        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and v >= low,
+        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= low,
     )
 
 

@@ -237,7 +237,7 @@ def _keep_read_out(imputer: Any, read_out: Mapping[str, Any]) -> None:
 def _checked_settings(trained: Mapping[str, Any], preset: Any) -> Settings:
     """Return the settings of `fit`, each in its range."""
     is_old = "guide" not in trained
-    trained = _NO_GUIDE | trained
+    trained = {**_NO_GUIDE, **trained}
     own = {name: trained[name] for name in ("method", "n_trials", "budget")}
     expert = {name: value for name, value in trained.items() if name not in own}
     unknown = [name for name in expert if name not in EXPERT]
@@ -285,9 +285,9 @@ def _guide(
 ) -> tuple[Gaussian, torch.Tensor]:
     """Build the guide and the trust in the networks from checked arrays."""
     expected = {
-        "mean": ((d,), np.float64),
-        "precision": ((d, d), np.float64),
-        "trust": ((n_members, N_KNOTS, d), np.float32),
+        "mean": ((d,), np.dtype(np.float64)),
+        "precision": ((d, d), np.dtype(np.float64)),
+        "trust": ((n_members, N_KNOTS, d), np.dtype(np.float32)),
     }
     found = {name: (a.shape, a.dtype) for name, a in arrays.items()}
     if found != expected or not all(np.isfinite(a).all() for a in arrays.values()):

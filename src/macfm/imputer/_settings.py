@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from macfm._errors import ParameterError, Said
 from macfm._words import read_seconds
@@ -21,7 +21,7 @@ from macfm.imputer._parameters import READ_OUT, flat_parameters, preset_values
 
 __all__ = ["ReadOut", "Settings", "resolve"]
 
-_Config = TypeVar("_Config")
+_Config = TypeVar("_Config", LossConfig, NetworkConfig, SolverConfig, TrainConfig)
 # Trajectories behind a median, unless their number is given.
 _N_TRIALS = 100
 
@@ -30,7 +30,7 @@ _N_TRIALS = 100
 class ReadOut:
     """How a fitted model is read."""
 
-    method: str
+    method: Literal["mean", "median", "draw"]
     """``mean``, ``median`` or ``draw``."""
     n_trials: int
     """Trajectories a row; 0: the mean is read from one evaluation at t = 0."""

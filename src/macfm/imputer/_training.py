@@ -180,7 +180,8 @@ def train_networks(
         course.run()
         network = course.network()
         unknowable = course.unknowable(network)
-    if rows.guide is not None:
+    if isinstance(network, GuidedEnsemble):
+        assert rows.whole_guide is not None
         network.guide = rows.whole_guide
     return Trained(
         network=network.cpu(),
@@ -245,7 +246,7 @@ class _Course:
             settings.network, group=self.group.cpu(), path=settings.path, hints=hints
         ).to(self.group.device)
         velocity = network
-        if hints:
+        if rows.guide is not None and hints:
             velocity = GuidedEnsemble.alone(rows.guide, network, path=settings.path)
         config = _within_budget(settings, spent=time.perf_counter() - self.began, k=k)
         by_validation = settings.train.stopping == "validation"
@@ -286,6 +287,7 @@ class _Course:
         rows, path = self.rows, self.settings.path
         if self.starved or rows.validation is None:
             return torch.zeros(N_KNOTS, len(self.group), device=self.group.device)
+        assert rows.guide is not None
         alone = GuidedEnsemble.alone(rows.guide, path=path)
         return measure_trust(
             velocity, alone, rows.validation, group=self.group, path=path

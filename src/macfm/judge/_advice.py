@@ -141,6 +141,7 @@ def advise(found: Scored) -> Advice:
     if len(overall) < 2 or not rankings:
         return Advice(None, None, ())
     chosen = _choose(found, list(overall.index))
+    assert chosen is not None
     said = [_reason(found, rankings, chosen)]
     drawing = [m for m in overall.index if overall.loc[m, "draws"]]
     draws = chosen if chosen in drawing else _choose(found, drawing)

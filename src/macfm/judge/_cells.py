@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from scipy.special import expit
 from macfm._errors import ParameterError
 
 Seed = int | Sequence[int] | np.random.Generator
-Table = pd.DataFrame | np.ndarray
+Table: TypeAlias = pd.DataFrame | np.ndarray
 
 # Logits beyond this give a probability of 0 or 1 in double precision.
 _LARGEST_LOGIT = 40.0
@@ -52,7 +53,7 @@ def observed_cells(table: Table) -> np.ndarray:
     """True where the table has a value, (n_samples, n_features)."""
     if isinstance(table, pd.DataFrame):
         return table.notna().to_numpy()
-    array = np.asarray(table)
+    array: np.ndarray = np.asarray(table)
     if array.ndim != 2:
         raise ValueError(f"a table has two dimensions, got an array of {array.ndim}")
     if array.dtype.kind not in "fiub":

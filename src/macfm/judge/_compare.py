@@ -215,8 +215,7 @@ def _set_up(
         table = table.iloc[rows]
         notes.append(f"{max_rows:,} of {n_rows:,} rows were looked at.")
     table = table.reset_index(drop=True)
-    kinds = ("categorical", "numeric", "ordinal")
-    kinds = (*kinds, "bounds", "numeric_transform", "only")
+    kinds = ("categorical", "numeric", "ordinal", "bounds", "numeric_transform", "only")
     schema = _infer(table, {name: parameters[name] for name in kinds})
     for column in schema.columns:
         why = _useless(column, table[column.name])

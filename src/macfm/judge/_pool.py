@@ -118,7 +118,7 @@ class Pool:
 
     def overall(self) -> pd.DataFrame:
         """Return the scores over all columns with their errors, a row a method."""
-        table = {"method": self.methods}
+        table: dict[str, list[str] | np.ndarray] = {"method": self.methods}
         for score in SCORES:
             table[score] = self._scores[score][0]
             table[f"{score}_se"] = self._error(score, lambda scores: scores)

@@ -229,7 +229,10 @@ def draw_scores(
     """
     flags = hidden[scale.columns].to_numpy(dtype=bool)
     names = ("crps", "coverage_90", "spread_ratio", "energy")
-    by_column = {"coverage_90_by_column": {}, "spread_ratio_by_column": {}}
+    by_column: dict[str, dict[str, float]] = {
+        "coverage_90_by_column": {},
+        "spread_ratio_by_column": {},
+    }
     if not flags.any():
         return dict.fromkeys(names) | by_column
     values = np.stack([scale.apply(draw) for draw in draws])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from macfm.page._theme import VARIABLES
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SETTINGS", "inline_svg"]
 
-SETTINGS = {
+# Its keys are of a type of matplotlib, of which nothing is known here.
+SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
     "svg.fonttype": "none",

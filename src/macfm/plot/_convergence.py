@@ -47,7 +47,9 @@ def convergence(
     many = len(networks) > 1
     for number, network in enumerate(networks):
         part = history[history["network"] == network]
-        look = {"marker": "o", "markersize": 3} if len(part) < 30 else {}
+        look: dict[str, Any] = (
+            {"marker": "o", "markersize": 3} if len(part) < 30 else {}
+        )
         alpha = 0.7 if many else 1.0
         ax.plot(
             part["step"],

@@ -124,7 +124,7 @@ def _histograms(ax: Axes, theme: Theme, before: Values, filled: np.ndarray) -> N
     """Draw numbers or times with the same bins."""
     seen = before.seen
     bins, beyond = _bins(seen, filled)
-    for values, look in (
+    looks: tuple[tuple[np.ndarray, dict[str, Any]], ...] = (
         (seen, {"color": theme.observed, "alpha": 0.8, "label": "observed"}),
         (
             filled,
@@ -135,9 +135,10 @@ def _histograms(ax: Axes, theme: Theme, before: Values, filled: np.ndarray) -> N
                 "label": "filled in",
             },
         ),
-    ):
+    )
+    for values, look in looks:
         weights = np.full(len(values), 100 / len(values))
-        ax.hist(values, bins=bins, weights=weights, **look)
+        ax.hist(values, bins=bins.tolist(), weights=weights, **look)
     dress(ax, theme)
     ax.set_ylabel("% of values")
     if beyond:
@@ -210,14 +211,16 @@ def category_shares(
         common = common[: most - 1]
     if order is not None:
         rank = {name: i for i, name in enumerate(order)}
-        common = np.array(sorted(common, key=lambda c: rank.get(names[c], len(rank))))
+        texts = names.tolist()
+        common = np.array(sorted(common, key=lambda c: rank.get(texts[c], len(rank))))
     labels = [str(name) for name in names[common]]
     ends = np.cumsum([len(group) for group in groups])[:-1]
-    shares = [
-        np.bincount(part, minlength=len(names))[common] / max(len(part), 1)
-        for part in np.split(codes, ends)
-    ]
-    shares = np.stack(shares)
+    shares: np.ndarray = np.stack(
+        [
+            np.bincount(part, minlength=len(names))[common] / max(len(part), 1)
+            for part in np.split(codes, ends)
+        ]
+    )
     if len(names) > len(common):
         labels.append(f"{len(names) - len(common)} others")
         shares = np.column_stack([shares, 1 - shares.sum(axis=1)])

@@ -105,9 +105,9 @@ def scatter(
             label=f"{label} ({n_all:,})",
         )
     dress(ax, theme)
-    for axis, (before, _, _) in zip((ax.xaxis, ax.yaxis), columns, strict=True):
+    for side, (before, _, _) in zip((ax.xaxis, ax.yaxis), columns, strict=True):
         if before.kind == "number":
-            numbers_on(axis, before.seen)
+            numbers_on(side, before.seen)
     x_short, y_short = short_names([x, y], most=24)
     title(ax, theme, f"{y_short} against {x_short}")
     legend_below(ax, theme, ncols=2, markerscale=1.6)
@@ -123,7 +123,8 @@ def _places(
     names, codes = np.unique(values[there].astype(str), return_inverse=True)
     common = np.argsort(-np.bincount(codes), kind="stable")[:MOST_CATEGORIES]
     rank = {name: k for k, name in enumerate(before.order or ())}
-    order = sorted(common, key=lambda c: (rank.get(names[c], len(rank)), names[c]))
+    texts = names.tolist()
+    order = sorted(common, key=lambda c: (rank.get(texts[c], len(rank)), texts[c]))
     place = np.full(len(names), float(len(order)))
     place[order] = np.arange(len(order))
     labels = short_names([names[c] for c in order])

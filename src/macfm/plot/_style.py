@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -121,7 +121,7 @@ def new_axes(
 ) -> tuple[Figure, Axes]:
     """Return the figure and the axes to draw into, new ones if ``ax`` is None."""
     if ax is not None:
-        return ax.figure, ax
+        return ax.figure.figure, ax
     figure, axes = new_panels(1, theme, size=size, columns=1)
     return figure, axes[0]
 
@@ -132,6 +132,7 @@ def new_panels(
     """Return a figure of ``n`` axes in rows, each of ``size`` inches."""
     require()
     import matplotlib.pyplot as plt
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     n_columns = min(n, columns)
     n_rows = -(-n // n_columns)
@@ -143,14 +144,16 @@ def new_panels(
         layout="constrained",
         facecolor=theme.ground,
     )
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
+    engine = figure.get_layout_engine()
+    assert isinstance(engine, ConstrainedLayoutEngine)
+    engine.set(w_pad=0.08, h_pad=0.08)
     axes = list(grid.ravel())
     for spare in axes[n:]:
         spare.remove()
     return figure, axes[:n]
 
 
-def dress(ax: Axes, theme: Theme, *, grid: str | None = None) -> None:
+def dress(ax: Axes, theme: Theme, *, grid: Literal["x", "y"] | None = None) -> None:
     """Give axes the theme's colours; ``grid`` is "x", "y" or None."""
     ax.set_facecolor("none")
     ax.tick_params(colors=theme.ink, labelsize=8.5)
@@ -177,7 +180,7 @@ def legend(ax: Axes, theme: Theme, **where: Any) -> None:
 
 def legend_below(ax: Axes, theme: Theme, **how: Any) -> None:
     """Add a legend under the axes, where it covers nothing."""
-    inches = ax.figure.get_size_inches()[1] * ax.get_position().height
+    inches = ax.figure.figure.get_size_inches()[1] * ax.get_position().height
     legend(ax, theme, loc="upper center", bbox_to_anchor=(0.5, -0.45 / inches), **how)
 
 
@@ -246,7 +249,11 @@ def short_names(names: Sequence[object], *, most: int = 18) -> list[str]:
 
 
 def label_columns(
-    ax: Axes, names: Sequence[object], rates: Sequence[float], *, width: float
+    ax: Axes,
+    names: Sequence[object],
+    rates: Sequence[float] | np.ndarray,
+    *,
+    width: float,
 ) -> None:
     """Name the columns of a map under it, each with its missing rate.
 
@@ -259,7 +266,7 @@ def label_columns(
         name + joint.format(percent(rate)) if rate else name
         for name, rate in zip(shown, rates, strict=True)
     ]
-    turned = (
+    turned: dict[str, Any] = (
         {} if upright else {"rotation": 50, "ha": "right", "rotation_mode": "anchor"}
     )
     if width < 0.2:

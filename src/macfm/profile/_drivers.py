@@ -159,7 +159,9 @@ def _holes(gone: np.ndarray, gone_too: np.ndarray, name: Any) -> tuple:
     together = counts[1, 1] * counts[0, 0] > counts[1, 0] * counts[0, 1]
     where = "missing too" if together else "observed"
     side = gone_too if together else ~gone_too
-    return *_association(counts), _rates(gone, side, name, where)
+    found = _association(counts)
+    assert found is not None  # of four counts there is always a test
+    return *found, _rates(gone, side, name, where)
 
 
 def _numbers(gone: np.ndarray, values: np.ndarray, name: Any, role: str) -> tuple:

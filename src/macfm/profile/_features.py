@@ -71,7 +71,7 @@ def _values(reading: Reading, rows: np.ndarray, k: int) -> list[np.ndarray]:
     if role != "category":
         numbers = data.numbers[rows]
     elif reading.kind(k) == "ordinal":
-        levels = codes_of(reading.schema[k].categories, data)[rows]
+        levels = codes_of(reading.schema[k].categories or (), data)[rows]
         numbers = np.where(levels < 0, np.nan, levels)
     else:
         codes = reading.codes[rows, k]

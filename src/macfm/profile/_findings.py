@@ -149,7 +149,7 @@ def _unusable(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Findin
 def _sparse(columns: list[ColumnProfile]) -> Iterator[Finding]:
     rates = {c.name: c.missing_rate for c in columns}
     if sparse := [name for name, r in rates.items() if MOSTLY_MISSING < r < 1]:
-        most = max(sparse, key=rates.get)
+        most = max(sparse, key=rates.__getitem__)
         yield Finding(
             "mostly_missing",
             tuple(sparse),
@@ -176,6 +176,7 @@ def _codes(columns: list[ColumnProfile], *, n_rows: int) -> Iterator[Finding]:
         c.name
         for c in columns
         if c.role == "number"
+        and c.n_distinct is not None
         and 2 <= c.n_distinct <= FEW_VALUES
         and n_observed[c.name] >= ENOUGH
     ]
@@ -218,7 +219,11 @@ def _texts(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
                 f"{c.name!r} is text but holds numbers, such as {values[0]!r}{but}: "
                 "convert it if they are amounts.",
             )
-        elif c.n_distinct > MANY_CATEGORIES and not c.identifier_like:
+        elif (
+            c.n_distinct is not None
+            and c.n_distinct > MANY_CATEGORIES
+            and not c.identifier_like
+        ):
             yield Finding(
                 "many_categories",
                 (c.name,),

@@ -119,11 +119,18 @@ def little_of(
     """Run the test on a table that is already read."""
     columns = [j for j in range(len(reading.schema)) if reading.tells(j) == "number"]
     names = tuple(reading.names[j] for j in columns)
-    none = {"statistic": None, "df": None, "p_value": None, "n_patterns": 0}
-    fixed = {"columns": names, "normal_scores": normal_scores}
 
     def refuse(reason: str) -> LittleTest:
-        return LittleTest(**none, n_rows=0, **fixed, reason=reason)
+        return LittleTest(
+            statistic=None,
+            df=None,
+            p_value=None,
+            n_patterns=0,
+            n_rows=0,
+            columns=names,
+            normal_scores=normal_scores,
+            reason=reason,
+        )
 
     if len(columns) < 2:
         return refuse("it needs at least two numeric columns that vary")
@@ -165,7 +172,8 @@ def little_of(
         p_value=float(stats.chi2.sf(statistic, df)),
         n_patterns=len(patterns.n_rows),
         n_rows=len(y),
-        **fixed,
+        columns=names,
+        normal_scores=normal_scores,
     )
 
 

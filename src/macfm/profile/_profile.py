@@ -95,7 +95,7 @@ def profile(
     *,
     categorical: Sequence[Hashable] | None = None,
     numeric: Sequence[Hashable] | None = None,
-    ordinal: Mapping[Hashable, Sequence] | None = None,
+    ordinal: Mapping[Any, Sequence] | None = None,
     ignore: Sequence[Hashable] | None = None,
     n_patterns: int = 10,
     quick: bool = False,
@@ -133,8 +133,9 @@ def profile(
     >>> found.little.reason
     'it needs at least two numeric columns that vary'
     """
-    kinds = {"categorical": categorical, "numeric": numeric, "ordinal": ordinal}
-    reading = read(df, **kinds, ignore=ignore)
+    reading = read(
+        df, categorical=categorical, numeric=numeric, ordinal=ordinal, ignore=ignore
+    )
     observed = reading.observed
     columns = tuple(describe_column(reading, j) for j in range(len(reading.schema)))
     n_missing = int((~observed).sum())

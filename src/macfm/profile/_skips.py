@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -167,7 +168,9 @@ def find_skips(reading: Reading) -> tuple[Skip, ...]:
     gone = ~reading.observed
     n_gone = gone.sum(axis=0)
     enough = np.minimum(n_gone, len(gone) - n_gone) >= LEAST
-    targets = [j for j in np.flatnonzero(enough) if reading.kind(j) != "ignored"]
+    targets = [
+        j for j in np.flatnonzero(enough).tolist() if reading.kind(j) != "ignored"
+    ]
     drivers = [k for k in range(gone.shape[1]) if _is_driver(reading, k)]
     if not targets or not drivers:
         return ()
@@ -188,14 +191,13 @@ def find_skips(reading: Reading) -> tuple[Skip, ...]:
             found[j] += _by_threshold(reading, k, j, gone[:, j])
         clear = [split for split in found[j] if split.is_clear(n_pairs)]
         if clear:
-            n = int(n_gone[j])
-            best.append(
-                min(
-                    clear,
-                    key=lambda s, n=n: (-round(s.strength(n), 2), s.n_parts, s.driver),
-                )
-            )
+            best.append(min(clear, key=partial(_preference, n=int(n_gone[j]))))
     return _grouped(reading, [_chained(reading, split, best) for split in best])
+
+
+def _preference(split: _Split, n: int) -> tuple[float, int, int]:
+    """Order rules for a column of ``n`` holes, the best one first."""
+    return -round(split.strength(n), 2), split.n_parts, split.driver
 
 
 def _chained(reading: Reading, split: _Split, best: list[_Split]) -> _Split:

@@ -156,7 +156,7 @@ def gather(
     after = _same_rows(plain_frame(completed), plain)
     rows = np.flatnonzero((plain.isna() & after.notna()).any(axis=1))
     given = bool(draws)
-    if given:
+    if draws:
         drawn = [_same_rows(plain_frame(draw), plain).iloc[rows] for draw in draws]
     else:
         rows = _choose(rows, settings, seed)

@@ -117,8 +117,9 @@ def _distribution(facts: Facts, name: Hashable, k: int) -> Any:
         plot.distributions(table, completed, [name], ax=ax, style=THEME)
         title = f"{facts.labels[name]} · {int(facts.n_filled[name]):,} filled"
         ax.set_title(title, loc="left", color=THEME.ink, fontsize=9.5)
-        if ax.get_legend() is not None:
-            ax.get_legend().remove()
+        legend = ax.get_legend()
+        if legend is not None:
+            legend.remove()
 
     label = f"Observed and filled values of {name}"
     return figure(f"column{k}", label, draw, size=(3.5, 2.6))
@@ -138,7 +139,7 @@ def _sure(facts: Facts) -> list[Any]:
     """Draw the intervals of the columns with the most filled cells."""
     if len(facts.draws) < 2:
         return []
-    pictures = []
+    pictures: list[Any] = []
     for name in facts.filled_columns:
         places = _rows_of(facts, name)
         if not facts.is_number(name) or len(places) < 3 or len(pictures) == MOST_SURE:

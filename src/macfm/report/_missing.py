@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from macfm import plot
 from macfm._words import count, percent
@@ -11,6 +12,9 @@ from macfm.profile import CAVEAT
 from macfm.report._facts import Facts
 from macfm.report._figures import figure
 from macfm.table import is_mask
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["missing_section"]
 
@@ -106,12 +110,16 @@ def _map(facts: Facts) -> dict[str, Any]:
         shade: figure(
             f"map-{shade}",
             "Map of the missing cells, rows downwards and columns across",
-            lambda ax, theme=theme: plot.missing(facts.frame, ax=ax, style=theme),
+            partial(_draw_map, facts, theme),
             size=size,
             shrink=0.7,
         )
         for shade, theme in MAP_THEMES.items()
     }
+
+
+def _draw_map(facts: Facts, theme: plot.Theme, ax: Axes) -> None:
+    plot.missing(facts.frame, ax=ax, style=theme)
 
 
 def _patterns(facts: Facts) -> Any:

@@ -66,7 +66,7 @@ def read_arrow(
     if pa.types.is_dictionary(kind):
         chunks = chunks.cast(kind.value_type)
         kind = kind.value_type
-    data = {"name": name, "dtype": dtype, "observed": observed}
+    data: dict[str, Any] = {"name": name, "dtype": dtype, "observed": observed}
     if pa.types.is_null(kind):
         nothing = np.zeros(len(observed), dtype=object)
         return ColumnData(family="unknown", values=nothing, **data)
@@ -113,7 +113,7 @@ def write_arrow(
     return both.take(pa.array(index))
 
 
-def _native(values: np.ndarray, kind: object, data: ColumnData) -> object:
+def _native(values: np.ndarray, kind: Any, data: ColumnData) -> Any:
     """Canonical values as an Arrow array of type ``kind``."""
     import pyarrow as pa
 
@@ -157,14 +157,14 @@ def fill_dictionary(chunks: Any, rows: np.ndarray, values: list) -> Any:
     return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=ordered)
 
 
-def _is_string(kind: object) -> bool:
+def _is_string(kind: Any) -> bool:
     import pyarrow as pa
 
     view = getattr(pa.types, "is_string_view", lambda kind: False)
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or view(kind)
 
 
-def _time_type(kind: object) -> dict | None:
+def _time_type(kind: Any) -> dict | None:
     """Family, unit and zone of a temporal Arrow type, None for any other."""
     import pyarrow as pa
 
@@ -179,7 +179,7 @@ def _time_type(kind: object) -> dict | None:
     return None
 
 
-def _physical(kind: object) -> tuple[object, int]:
+def _physical(kind: Any) -> tuple[Any, int]:
     """Return the integer type under a temporal Arrow type and its width."""
     import pyarrow as pa
 

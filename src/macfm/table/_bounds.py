@@ -173,6 +173,7 @@ def _outside(data: ColumnData, lo: Any, hi: Any) -> np.ndarray:
     seen = data.seen
     outside = np.zeros(len(seen), dtype=bool)
     if data.is_time:
+        assert data.unit is not None
         points = split(seen, data.unit)
         if lo is not None:
             outside |= before(*points, lo)

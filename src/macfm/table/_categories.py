@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from macfm._errors import ColumnError
-from macfm.table._column import ColumnData, ColumnSchema, at_fault
-from macfm.table._ticks import NANOSECONDS, join, split
+from macfm.table._column import ColumnData, ColumnSchema, at_fault, categories_of
+from macfm.table._ticks import NANOSECONDS, duration, join, moment, split
 from macfm.table._transform import NumericTransform
 
 __all__ = [
@@ -51,7 +52,7 @@ def category_key(category: Any) -> Hashable:
 def category_values(values: np.ndarray, data: ColumnData) -> list:
     """Canonical values as the plain Python values of a schema."""
     if data.unit is not None:
-        scalar = np.datetime64 if data.family == "datetime" else np.timedelta64
+        scalar = moment if data.family == "datetime" else duration
         return [scalar(int(tick), data.unit) for tick in values]
     return [str(v) if isinstance(v, str) else v for v in values.tolist()]
 
@@ -85,6 +86,7 @@ def values_for(categories: Sequence, target: ColumnData) -> np.ndarray:
     if target.is_time:
         pairs = [_points(category) for category in categories]
         seconds, nanos = (np.concatenate(part) for part in zip(*pairs, strict=True))
+        assert target.unit is not None
         values = join(seconds, nanos, target.unit, target.limits)
     elif target.family == "boolean":
         values = np.array(categories, dtype=bool)
@@ -122,8 +124,9 @@ def _points(category: np.datetime64 | np.timedelta64) -> tuple[np.ndarray, np.nd
 
 def _frequencies(column: ColumnSchema, data: ColumnData) -> np.ndarray:
     """Share of each category among the observed cells, shape (n_categories,)."""
-    codes = codes_of(column.categories, data)
-    counts = np.bincount(codes[codes >= 0], minlength=len(column.categories))
+    categories = categories_of(column)
+    codes = codes_of(categories, data)
+    counts = np.bincount(codes[codes >= 0], minlength=len(categories))
     return counts / max(counts.sum(), 1)
 
 
@@ -144,15 +147,16 @@ class OrdinalCodec:
     @classmethod
     def fit(cls, column: ColumnSchema, data: ColumnData) -> OrdinalCodec:
         """Fit to the observed cells."""
-        codes = codes_of(column.categories, data)
+        categories = categories_of(column)
+        codes = codes_of(categories, data)
         seen = codes[codes >= 0]
         transform = NumericTransform.fit(seen.astype(float), "standard")
-        ranks = np.unique(seen) if len(seen) else np.arange(len(column.categories))
+        ranks = np.unique(seen) if len(seen) else np.arange(len(categories))
         return cls(column, transform, ranks)
 
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
         """Return x of shape (n, 1) and the flag of what it says, shape (n,)."""
-        codes = codes_of(self.column.categories, data)
+        codes = codes_of(categories_of(self.column), data)
         known = codes >= 0
         x = np.zeros((len(codes), 1))
         x[known, 0] = self.transform.forward(codes[known].astype(float))
@@ -177,12 +181,16 @@ class OrdinalCodec:
 
 
 @dataclass(frozen=True)
-class _ScaledCodec:
+class _ScaledCodec(ABC):
     """What two or few categories share: their frequencies and one scale."""
 
     column: ColumnSchema
     frequencies: np.ndarray
     scale: float
+
+    @abstractmethod
+    def probabilities(self, x: np.ndarray) -> np.ndarray:
+        """Turn x of shape (m, width) into shape (m, n_categories)."""
 
     def codes(self, x: np.ndarray) -> np.ndarray:
         """Turn x of shape (m, width) into m codes."""
@@ -210,7 +218,7 @@ class BinaryCodec(_ScaledCodec):
 
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
         """Return x of shape (n, 1) and the flag of what it says, shape (n,)."""
-        codes = codes_of(self.column.categories, data)
+        codes = codes_of(categories_of(self.column), data)
         known = codes >= 0
         x = np.where(known, (codes - self.frequencies[1]) / self.scale, 0.0)
         return x[:, None], known
@@ -233,7 +241,7 @@ class OneHotCodec(_ScaledCodec):
 
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
         """Return x of shape (n, n_categories) and what it says, shape (n,)."""
-        codes = codes_of(self.column.categories, data)
+        codes = codes_of(categories_of(self.column), data)
         known = codes >= 0
         each = (np.eye(len(self.frequencies)) - self.frequencies) / self.scale
         return np.where(known[:, None], each[codes], 0.0), known
@@ -266,7 +274,7 @@ class BitsCodec:
 
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
         """Return x of shape (n, width) and the flag of what it says, shape (n,)."""
-        codes = codes_of(self.column.categories, data)
+        codes = codes_of(categories_of(self.column), data)
         known = codes >= 0
         return np.where(known[:, None], 2.0 * self.bits[codes] - 1, 0.0), known
 

@@ -16,6 +16,7 @@ import pandas as pd
 
 from macfm._errors import ColumnError, Said
 from macfm.table._tagged import from_tagged, to_tagged
+from macfm.table._ticks import duration, moment
 
 __all__ = [
     "FAMILIES",
@@ -26,6 +27,7 @@ __all__ = [
     "Family",
     "Kind",
     "at_fault",
+    "categories_of",
     "seldom_repeats",
     "unsupported",
 ]
@@ -264,7 +266,7 @@ class ColumnData:
         """The cells as float64, times in days, NaN where missing; shape (n_rows,)."""
         numbers = np.full(len(self.values), np.nan)
         numbers[self.observed] = self.seen.astype(float)
-        return numbers * (np.timedelta64(1, self.unit) / _DAY if self.unit else 1.0)
+        return numbers * (duration(1, self.unit) / _DAY if self.unit else 1.0)
 
     @property
     def stamps(self) -> np.ndarray:
@@ -282,10 +284,10 @@ class ColumnData:
 
     def label(self, value: Any) -> str:
         """Write a canonical value; a code that holes made a fraction is whole again."""
-        if self.family == "datetime":
-            return str(np.datetime64(int(value), self.unit))
-        if self.family == "timedelta":
-            return str(pd.Timedelta(np.timedelta64(int(value), self.unit)))
+        if self.unit is not None:
+            if self.family == "datetime":
+                return str(moment(int(value), self.unit))
+            return str(pd.Timedelta(duration(int(value), self.unit)))
         whole = self.family == "float" and float(value).is_integer()
         return str(int(value) if whole else value)
 
@@ -326,6 +328,12 @@ class ColumnData:
                 "{ignore}",
                 ignore=[self.name],
             )
+
+
+def categories_of(column: ColumnSchema) -> tuple[Any, ...]:
+    """Return the categories of a column that has them."""
+    assert column.categories is not None
+    return column.categories
 
 
 def seldom_repeats(n_distinct: int, n_observed: int) -> bool:

@@ -137,6 +137,7 @@ def read_formulas(schema: TableSchema, derive: Mapping[Hashable, str]) -> list[F
 
 def _check_numbers(column: ColumnSchema, derived: Hashable, is_derived: bool) -> None:
     """Refuse columns that are no numbers, or that nobody may look at."""
+    why: str
     if column.kind == "ignored":
         why = Said(f"{column.name!r} is ignored; take it out of {{ignore}}", ignore=...)
     elif column.kind == "empty" and not is_derived:
@@ -347,6 +348,7 @@ class _Work:
         """Return numbers as the column can hold them."""
         target = self._target(j)
         if target.family == "float":
+            assert target.float_type is not None
             return to_floats(values, target.float_type, None, None)
         return to_integers(values, 0, *(target.limits or (None, None)))
 

@@ -17,7 +17,13 @@ from macfm.table._categories import (
     unseen_values,
     values_for,
 )
-from macfm.table._column import ColumnData, ColumnSchema, ColumnTypeError, at_fault
+from macfm.table._column import (
+    ColumnData,
+    ColumnSchema,
+    ColumnTypeError,
+    at_fault,
+    categories_of,
+)
 from macfm.table._io import Cells, Table
 from macfm.table._numbers import NumberCodec
 from macfm.table._objects import object_limits
@@ -149,7 +155,7 @@ class TableEncoder:
                 codec, place = by_position[j]
                 values = _decode(codec, x[rows, place], target, drawn=drawn)
             else:
-                values = values_for(column.categories, target)[np.zeros_like(rows)]
+                values = values_for(categories_of(column), target)[np.zeros_like(rows)]
             cells[j] = (rows, values, target)
         return cells
 
@@ -183,7 +189,7 @@ class TableEncoder:
         for j, column, codec, _ in self._modelled():
             if not isinstance(codec, NumberCodec):
                 data = _checked(column, table.column(j))
-                values = unseen_values(column.categories, data)
+                values = unseen_values(categories_of(column), data)
                 if values:
                     found[column.name] = values
         return found
@@ -244,9 +250,12 @@ def _codec_type(column: ColumnSchema) -> type[Codec]:
     """Return the codec for a modelled column."""
     if column.encoding == "scalar":
         return OrdinalCodec if column.kind == "ordinal" else NumberCodec
-    return {"binary": BinaryCodec, "onehot": OneHotCodec, "bits": BitsCodec}[
-        column.encoding
-    ]
+    codecs: dict[str | None, type[Codec]] = {
+        "binary": BinaryCodec,
+        "onehot": OneHotCodec,
+        "bits": BitsCodec,
+    }
+    return codecs[column.encoding]
 
 
 def _decode(
@@ -256,10 +265,11 @@ def _decode(
     x = _finite(x, target.name).astype(float)
     if isinstance(codec, NumberCodec):
         return codec.decode(x, target, drawn=drawn)
-    categories = codec.column.categories
+    categories = categories_of(codec.column)
     # Levels of an ordinal column which fit did not see need no place in the target.
-    ordinal = isinstance(codec, OrdinalCodec)
-    choices = codec.ranks if ordinal else np.arange(len(categories))
+    choices = np.arange(len(categories))
+    if isinstance(codec, OrdinalCodec):
+        choices = codec.ranks
     values = values_for([categories[code] for code in choices], target)
     return values[np.searchsorted(choices, codec.codes(x))]
 

@@ -283,7 +283,7 @@ class _Reader:
         near = self.text[place - 1 : place + 19]
         return ExpressionError(f"at character {place}, {near!r}: not understood{hint}")
 
-    def _at(self, node: ast.AST) -> dict[str, Any]:
+    def _at(self, node: ast.expr) -> dict[str, Any]:
         """Place and text of a node; Python counts bytes."""
         start, stop = (
             len(self.bytes[:offset].decode("utf-8", "surrogatepass"))
@@ -291,12 +291,12 @@ class _Reader:
         )
         return {"place": start + 1, "shown": self.text[start:stop]}
 
-    def _node(self, node: ast.AST, level: int) -> Node:
+    def _node(self, node: ast.expr, level: int) -> Node:
         at = self._at(node)
         if level > MOST_LEVELS:
             raise ExpressionError("it is too deeply nested")
 
-        def inner(part: ast.AST) -> Node:
+        def inner(part: ast.expr) -> Node:
             return self._node(part, level + 1)
 
         match node:
@@ -339,7 +339,7 @@ class _Reader:
         hint = f"did you mean {by_text[like[0]]!r}?" if like else "texts need quotes"
         raise Node(**at).refuse(f"there is no such column; {hint}")
 
-    def _key(self, key: ast.AST, at: dict[str, Any]) -> Hashable:
+    def _key(self, key: ast.expr, at: dict[str, Any]) -> Hashable:
         """Read the name in ``col[...]``: a text, a number or a tuple of them."""
         if isinstance(key, ast.Tuple):
             return tuple(self._key(part, at) for part in key.elts)
@@ -357,11 +357,12 @@ class _Reader:
             raise Node(**at).refuse("the number is too large")
         return Constant(**at, value=value)
 
-    def _literal(self, node: ast.AST) -> Constant:
+    def _literal(self, node: ast.expr) -> Constant:
         """Read an entry of a list: a constant, a minus sign allowed."""
         at = self._at(node)
-        negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-        inner = node.operand if negative else node
+        negative, inner = False, node
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            negative, inner = True, node.operand
         if not isinstance(inner, ast.Constant):
             raise Node(**at).refuse("a list holds numbers or texts in quotes only")
         value = inner.value
@@ -370,7 +371,7 @@ class _Reader:
         return self._constant(value, at)
 
     def _compare(self, node: ast.Compare, at: dict[str, Any], level: int) -> Node:
-        parts = []
+        parts: list[Node] = []
         left = node.left
         for op, right in zip(node.ops, node.comparators, strict=True):
             if isinstance(op, ast.In | ast.NotIn):
@@ -397,7 +398,7 @@ class _Reader:
         )
 
     def _call(
-        self, name: str, args: tuple[ast.AST, ...], at: dict[str, Any], level: int
+        self, name: str, args: tuple[ast.expr, ...], at: dict[str, Any], level: int
     ) -> Call:
         if name not in FUNCTIONS:
             raise Node(**at).refuse(

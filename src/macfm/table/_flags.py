@@ -23,7 +23,7 @@ def append_flags(native: Any, flags: Mapping[str, np.ndarray]) -> Any:
     flags : dict of name to ndarray of bool, shape (n_rows,)
         Frames get boolean columns of these names, arrays get 0.0 and 1.0.
     """
-    names = getattr(native, "column_names", None) or getattr(native, "columns", ())
+    names = getattr(native, "column_names", ()) or getattr(native, "columns", ())
     twice = [name for name in flags if name in names]
     if twice:
         raise ColumnError(

@@ -53,7 +53,7 @@ def infer_columns(
     ignore: Sequence[Hashable] | None,
 ) -> list[ColumnSchema]:
     """Return one schema per column; the parameters are those of ``TableSchema``."""
-    wishes = {
+    wishes: dict[str, Any] = {
         "categorical": _names("categorical", categorical),
         "numeric": _names("numeric", numeric),
         "ordinal": _mapping("ordinal", ordinal),
@@ -132,19 +132,18 @@ def _kind(
     seen = data.seen
     if not len(seen):
         return column
-    if data.is_time:
+    if data.unit is not None:
         column = replace(column, unit=granule(*split(seen, data.unit), column.tz))
-    if levels is not None:
-        levels = _checked_levels(data, levels)
+    order = None if levels is None else _checked_levels(data, levels)
     distinct = pd.unique(seen)
     if len(distinct) == 1:
         categories = tuple(category_values(distinct, data))
         return replace(column, kind="constant", categories=categories)
-    if levels is None and data.ordered and not as_categories:
-        levels = tuple(category_values(data.listed, data))
-    if levels is not None:
-        ordinal = {"kind": "ordinal", "categories": levels, "transform": "standard"}
-        return replace(column, encoding="scalar", width=1, **ordinal)
+    if order is None and data.listed is not None and data.ordered and not as_categories:
+        order = tuple(category_values(data.listed, data))
+    if order is not None:
+        column = replace(column, kind="ordinal", categories=order)
+        return replace(column, encoding="scalar", width=1, transform="standard")
     listed = data.listed is not None
     kind = "categorical" if as_categories or listed else FAMILIES[data.family].kind
     if kind == "numeric" and not as_numbers and _whole(distinct):
@@ -294,7 +293,7 @@ def _names(parameter: str, named: Iterable[Hashable] | None) -> list[Hashable]:
     return list(named)
 
 
-def _mapping(parameter: str, named: Mapping | None) -> Mapping:
+def _mapping(parameter: str, named: Mapping | str | None) -> Mapping:
     if named is None:
         return {}
     if not isinstance(named, Mapping):

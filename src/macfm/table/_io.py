@@ -157,7 +157,7 @@ class ArraySource:
             )
         self.native = native
         self.n_rows = native.shape[0]
-        self.columns = (
+        self.columns: list[Hashable] = (
             [f"x{j}" for j in range(native.shape[1])]
             if columns is None
             else list(columns)

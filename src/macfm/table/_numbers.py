@@ -45,6 +45,7 @@ class NumberCodec:
         """Fit to the observed cells."""
         origin = choose_origin(data)
         seen = differences(data.seen, data, origin)
+        assert column.transform is not None
         transform = NumericTransform.fit(seen, column.transform)
         ends = _ends(column, origin)
         inner = seen[np.all([s * seen >= s * end for s, end in ends.items()], axis=0)]
@@ -71,6 +72,7 @@ class NumberCodec:
             return self._times(offset, target)
         lo, hi = self.column.bounds or (None, None)
         if self.column.kind == "numeric" and target.family == "float":
+            assert target.float_type is not None
             return self._off_ends(to_floats(offset, target.float_type, lo, hi))
         for limits in (self.column.limits, target.limits):
             if limits is not None:
@@ -80,6 +82,7 @@ class NumberCodec:
         hi = None if hi is None else int(np.floor(hi)) if isinstance(hi, float) else hi
         integers = to_integers(offset, self.origin, lo, hi)
         if target.family == "float":
+            assert target.float_type is not None
             return to_floats(integers.astype(float), target.float_type, lo, hi)
         return integers
 
@@ -94,6 +97,8 @@ class NumberCodec:
     def _times(self, offset: np.ndarray, target: ColumnData) -> np.ndarray:
         """Round to the granule of fit or the unit of the target, then clip."""
         column = self.column
+        assert column.unit is not None
+        assert target.unit is not None
         unit = max(column.unit, target.unit, key=NANOSECONDS.__getitem__)
         points = snap(*advance(self.origin, offset), unit, column.tz, "nearest")
         lo, hi = column.bounds or (None, None)
@@ -199,7 +204,7 @@ def _snapped_bounds(
     lo: int | None, hi: int | None, unit: str, tz: str | None
 ) -> tuple[int | None, int | None]:
     """Narrow bounds to full units, unless no such unit lies between them."""
-    inner = []
+    inner: list[int | None] = []
     for end, how in ((lo, "up"), (hi, "down")):
         if end is None:
             inner.append(None)
@@ -207,9 +212,10 @@ def _snapped_bounds(
         whole, rest = divmod(end, 10**9)
         seconds, nanos = snap(np.array([whole]), np.array([rest]), unit, tz, how)
         inner.append(int(seconds[0]) * 10**9 + int(nanos[0]))
-    if None not in inner and inner[0] > inner[1]:
+    first, last = inner
+    if first is not None and last is not None and first > last:
         return lo, hi
-    return inner[0], inner[1]
+    return first, last
 
 
 def _clip(

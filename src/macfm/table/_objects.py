@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Hashable, Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from macfm._errors import ColumnError
 from macfm.table._column import ColumnData, ColumnTypeError, at_fault, unsupported
-from macfm.table._ticks import zone_name
+from macfm.table._ticks import duration, moment, zone_name
 
 __all__ = ["box_objects", "object_limits", "parse_objects"]
 
 _INT64 = np.iinfo(np.int64)
 
 # Python's own datetime and date end long before int64 does.
-_OBJECT_LIMITS = {
-    "date": (dt.date.min, dt.date.max, "D"),
-    "datetime": (dt.datetime.min, dt.datetime.max, "us"),
+_OBJECT_LIMITS: dict[str, tuple[np.datetime64, np.datetime64]] = {
+    "date": (np.datetime64(dt.date.min, "D"), np.datetime64(dt.date.max, "D")),
+    "datetime": (
+        np.datetime64(dt.datetime.min, "us"),
+        np.datetime64(dt.datetime.max, "us"),
+    ),
 }
 
 
@@ -40,7 +44,11 @@ def parse_objects(
     seen = cells[observed].tolist()
     family, tag = _common_type(name, seen)
     values = np.zeros(len(cells), dtype=object)
-    data = {"name": name, "dtype": f"object[{tag}]", "observed": observed}
+    data: dict[str, Any] = {
+        "name": name,
+        "dtype": f"object[{tag}]",
+        "observed": observed,
+    }
     if family == "unknown":
         return ColumnData(family=family, values=values, **{**data, "dtype": "object"})
     if family == "string":
@@ -98,12 +106,14 @@ def _family_of(kind: type) -> tuple[str, str] | None:
 
 def _common_type(name: Hashable, seen: list) -> tuple[str, str]:
     """Return the family and tag shared by all values, or raise naming two of them."""
-    kinds = {type(value): _family_of(type(value)) for value in seen}
-    for kind, family in kinds.items():
-        if family is None:
+    kinds: dict[type, tuple[str, str]] = {}
+    for kind in dict.fromkeys(map(type, seen)):
+        pair = _family_of(kind)
+        if pair is None:
             raise unsupported(name, f"values of type {kind.__name__}")
-    families = {pair[0] for pair in kinds.values() if pair}
-    tags = {pair[1] for pair in kinds.values() if pair}
+        kinds[kind] = pair
+    families = {family for family, _ in kinds.values()}
+    tags = {tag for _, tag in kinds.values()}
     if not families:
         return "unknown", ""
     if families == {"integer", "float"}:
@@ -165,8 +175,7 @@ def object_limits(tag: str, unit: str) -> tuple[int, int]:
     """Return the first and last tick that Python objects of this kind can hold."""
     if tag not in _OBJECT_LIMITS:
         return -_INT64.max, _INT64.max
-    first, last, own = _OBJECT_LIMITS[tag]
-    lo, hi = (np.datetime64(end, own) for end in (first, last))
+    lo, hi = _OBJECT_LIMITS[tag]
     if unit == "ns":
         return -_INT64.max, _INT64.max
     # A day is left on either side for the time zone.
@@ -180,14 +189,15 @@ def box_objects(data: ColumnData, values: Iterable) -> list:
     tag = data.dtype.removeprefix("object[").removesuffix("]")
     if not data.is_time:
         return np.asarray(values).tolist()
+    assert data.unit is not None
     ticks = [int(value) for value in values]
     if data.family == "timedelta":
-        durations = [np.timedelta64(tick, data.unit) for tick in ticks]
+        durations = [duration(tick, data.unit) for tick in ticks]
         if tag == "timedelta64":
             return durations
         boxed = [pd.Timedelta(value) for value in durations]
         return [b.to_pytimedelta() for b in boxed] if tag == "timedelta" else boxed
-    stamps = [np.datetime64(tick, data.unit) for tick in ticks]
+    stamps = [moment(tick, data.unit) for tick in ticks]
     if tag == "datetime64":
         return stamps
     if tag == "date":

@@ -66,7 +66,7 @@ def read_series(name: Hashable, series: pd.Series, observed: np.ndarray) -> Colu
         from macfm.table._arrow import read_arrow
 
         return read_arrow(name, _chunks(series), str(dtype), observed)
-    data = {"name": name, "dtype": str(dtype), "observed": observed}
+    data: dict[str, Any] = {"name": name, "dtype": str(dtype), "observed": observed}
     if isinstance(dtype, pd.StringDtype):
         cells = series.to_numpy(dtype=object, na_value=None)
         return ColumnData(family="string", values=cells, **data)

@@ -48,12 +48,16 @@ class PolarsSource:
 
         series = self.native[:, j]
         dtype = series.dtype
-        data = {"name": self.columns[j], "dtype": str(dtype), "observed": observed}
+        data: dict[str, Any] = {
+            "name": self.columns[j],
+            "dtype": str(dtype),
+            "observed": observed,
+        }
         if dtype == pl.Null:
             nothing = np.zeros(self.n_rows, dtype=object)
             return ColumnData(family="unknown", values=nothing, **data)
         if dtype in (pl.String, pl.Categorical, pl.Enum):
-            if dtype == pl.Enum:
+            if isinstance(dtype, pl.Enum):
                 data["listed"] = _objects(dtype.categories.to_list())
             cells = _objects(series.cast(pl.String).to_list())
             return ColumnData(family="string", values=cells, **data)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from macfm.table._evaluate import Read, number
+from macfm.table._evaluate import Read, Vector, number
 from macfm.table._expression import Binary, Call, Column, Constant, Node, Unary, walk
 
 __all__ = ["solve", "why_unsolvable"]
 
-_INVERSES = {
+_INVERSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "exp": np.log,
     "log": np.exp,
     "log2": np.exp2,
@@ -130,13 +130,17 @@ def _holds(node: Node, name: Hashable) -> bool:
     return any(isinstance(n, Column) and n.name == name for n in walk(node))
 
 
+def _no_cells(name: Hashable) -> Vector:
+    raise AssertionError(name)
+
+
 def _exponent(node: Node) -> bool:
     """Whether a node is a number other than 0, with a sign or as a fraction."""
     parts = list(walk(node))
     if not all(isinstance(n, Constant | Unary | Binary) for n in parts):
         return False
     try:
-        found = number(node, lambda name: None, 1)[0]
+        found = number(node, _no_cells, 1)[0]
     except ValueError:
         return False
     return bool(np.isfinite(found)) and found != 0

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from macfm.table._categories import category_key
-from macfm.table._column import FAMILIES, KINDS, ColumnSchema
+from macfm.table._column import FAMILIES, KINDS, ColumnSchema, categories_of
 from macfm.table._ticks import NANOSECONDS
 from macfm.table._transform import N_LANDMARKS
 
@@ -80,7 +80,7 @@ def _check_kind(column: ColumnSchema) -> None:
     elif column.kind in ("boolean", "categorical"):
         _need(n is not None and n >= 2, "categories")
         forms = [("binary", 1)]
-        if n > 2:
+        if n is not None and n > 2:
             forms = [("onehot", n), ("bits", (n - 1).bit_length())]
         _need(form[:2] in forms and column.transform is None, "encoding")
     else:
@@ -132,7 +132,7 @@ def check_arrays(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> None
             names = {"frequencies", "scale"} if scaled else {"frequencies"}
             _need(set(arrays) == names, "its fields")
             shares = _array(arrays, "frequencies", np.float64, 1)
-            _need(len(shares) == len(column.categories), "frequencies")
+            _need(len(shares) == len(categories_of(column)), "frequencies")
             _need((shares >= 0).all() and (shares <= 1).all(), "frequencies")
             if scaled:
                 _need(_array(arrays, "scale", np.float64, 0) > 0, "scale")
@@ -184,4 +184,5 @@ def _check_origin(column: ColumnSchema, digits: np.ndarray) -> None:
 def _check_ranks(column: ColumnSchema, ranks: np.ndarray) -> None:
     _need(ranks.dtype == np.int64 and ranks.ndim == 1 and len(ranks), "ranks")
     _need((np.diff(ranks) > 0).all(), "ranks")
-    _need(ranks[0] >= 0 and ranks[-1] < len(column.categories), "ranks")
+    n = len(categories_of(column))
+    _need(ranks[0] >= 0 and ranks[-1] < n, "ranks")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from macfm.table._categories import OrdinalCodec
 from macfm.table._column import ColumnSchema
 from macfm.table._numbers import NumberCodec
 from macfm.table._ticks import NANOSECONDS
@@ -46,8 +47,9 @@ def summarise(column: ColumnSchema, codec: Any | None) -> dict[str, Any]:
         told["categories"] = [str(category) for category in column.categories]
         one = len(column.categories) == 1
         reveals.append("its only value" if one else "the names of its categories")
-    if hasattr(codec, "frequencies"):
-        told["frequencies"] = codec.frequencies.tolist()
+    frequencies = getattr(codec, "frequencies", None)
+    if frequencies is not None:
+        told["frequencies"] = frequencies.tolist()
         reveals.append("how frequent each category was")
     if column.bounds is not None:
         told["bounds"] = [_shown(end, column) for end in column.bounds]
@@ -56,7 +58,7 @@ def summarise(column: ColumnSchema, codec: Any | None) -> dict[str, Any]:
         facts, learned = _number_facts(column, codec)
         told |= facts
         reveals += learned
-    elif column.kind == "ordinal":
+    elif isinstance(codec, OrdinalCodec):
         told["mean"], told["std"] = _moments(codec.transform)
         reveals.append("mean and standard deviation of its ranks")
     return told | {"reveals": reveals}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from macfm.table._ticks import NANOSECONDS, zone_name
+from macfm.table._ticks import NANOSECONDS, duration, moment, zone_name
 
 __all__ = ["from_tagged", "to_tagged"]
 
@@ -82,13 +82,13 @@ def from_tagged(tagged: Any) -> Any:
     if tag == "date" and type(payload) is str:
         return dt.date.fromisoformat(payload)
     if tag == "datetime64":
-        return np.datetime64(*_ticks(payload))
+        return moment(*_ticks(payload))
     if tag == "timedelta64":
-        return np.timedelta64(*_ticks(payload))
+        return duration(*_ticks(payload))
     if tag == "timedelta":
-        return pd.Timedelta(np.timedelta64(*_ticks(payload)))
+        return pd.Timedelta(duration(*_ticks(payload)))
     if tag == "timestamp" and isinstance(payload, list) and len(payload) == 2:
-        stamp = pd.Timestamp(np.datetime64(*_ticks(payload[0])))
+        stamp = pd.Timestamp(moment(*_ticks(payload[0])))
         tz = payload[1]
         return stamp if tz is None else stamp.tz_localize("UTC").tz_convert(_short(tz))
     raise ValueError(f"unknown type tag {str(tag)[:40]!r}, or a wrong value for it")

@@ -16,8 +16,10 @@ __all__ = [
     "advance",
     "before",
     "distance",
+    "duration",
     "granule",
     "join",
+    "moment",
     "snap",
     "split",
     "zone_name",
@@ -36,6 +38,17 @@ _SECOND = 10**9
 _INT64_MAX = 2**63 - 1
 _ZONE_RANGE = (-62_135_424_000, 253_402_128_000)  # two days inside years 1 to 9999
 _FAR = float(2**61)  # seconds; no unit reaches further
+
+
+# numpy's types want the unit of the next two as a literal.
+def moment(tick: int, unit: str) -> np.datetime64:
+    """Return a point in time, so many ticks of ``unit`` from the epoch."""
+    return np.datetime64(tick, unit)  # type: ignore[call-overload]
+
+
+def duration(ticks: int, unit: str) -> np.timedelta64:
+    """Return a duration of so many ticks of ``unit``."""
+    return np.timedelta64(ticks, unit)  # type: ignore[call-overload]
 
 
 def split(ticks: np.ndarray, unit: str) -> tuple[np.ndarray, np.ndarray]:

@@ -84,7 +84,7 @@ def _study(name: str, method: str, rows: pd.DataFrame, main: pd.DataFrame) -> St
     values = {arm: json.loads(value) for arm, value in distinct.items()}
     plain = all(type(value) in (int, float) for value in values.values())
     numeric = plain and len(values) > 1
-    arms = sorted(values, key=values.get) if numeric else list(values)
+    arms = sorted(values, key=values.__getitem__) if numeric else list(values)
     default = main[main["method"] == method]
     base = _default_arm(rows, default) or arms[0]
     if not numeric and _default_arm(rows, default) is None:
@@ -148,6 +148,7 @@ def _heading(study: Study) -> str:
 
 
 def _curves(study: Study) -> Picture:
+    assert study.numbers is not None
     counts = study.rows.groupby("machine_id").size()
     return Picture(
         slug=f"curves-{study.name}-{study.method}",

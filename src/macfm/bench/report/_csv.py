@@ -9,8 +9,10 @@ import pandas as pd
 
 from macfm.bench.report._table import ScoreTable
 
-HEADER = ("row", "title", "column", "value", "std", "n", "best", "flag", "marks")
-HEADER += ("note", "published")
+HEADER = (
+    *("row", "title", "column", "value", "std", "n", "best", "flag", "marks"),
+    *("note", "published"),
+)
 
 
 def table_csv(table: ScoreTable) -> str:

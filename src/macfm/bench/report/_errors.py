@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -171,7 +171,11 @@ def _ratios_to_mean(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summary_cell(
-    values: pd.DataFrame, label: str, *, decimals: int, mean: object
+    values: pd.DataFrame,
+    label: str,
+    *,
+    decimals: int,
+    mean: Callable[[pd.Series], float],
 ) -> Entry:
     present = values[label].dropna()
     if present.empty:
@@ -184,11 +188,12 @@ def _summary_cell(
 
 def _mark_best(rows: list[Row], place: int) -> list[Row]:
     """Mark the least value of a summary column."""
-    values = [r.cells[place].value for r in rows if r.cells[place].value is not None]
+    amounts = [row.cells[place].amount for row in rows]
+    values = [amount for amount in amounts if amount is not None]
     done = []
     for row in rows:
         cells = list(row.cells)
-        if values and cells[place].value == min(values):
+        if values and cells[place].amount == min(values):
             cells[place] = replace(cells[place], best=True)
         done.append(replace(row, cells=tuple(cells)))
     return done
@@ -279,7 +284,7 @@ def _ratio_table(rows: pd.DataFrame, metric: str) -> ScoreTable:
     lines = []
     for line in score_rows(rows, scores):
         cells = [_flagged(cell) for cell in line.cells]
-        overall = summary_of([c.value for c in cells if c.value is not None])
+        overall = summary_of([c.amount for c in cells if c.amount is not None])
         last = Entry() if overall is None else Entry(overall.mean, decimals=3)
         lines.append(replace(line, cells=(*cells, _flagged(last))))
     return ScoreTable(
@@ -293,6 +298,6 @@ def _ratio_table(rows: pd.DataFrame, metric: str) -> ScoreTable:
 
 def _flagged(cell: Entry) -> Entry:
     low, high = HONEST
-    if cell.value is None or low <= cell.value <= high:
+    if cell.amount is None or low <= cell.amount <= high:
         return cell
     return replace(cell, flag=True)

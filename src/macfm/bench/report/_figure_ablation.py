@@ -176,8 +176,9 @@ def _dataset_legend(figure: Figure, datasets: list[str], *, curves: bool) -> Non
     if curves:
         handles.append(Line2D([], [], color=INK, ls="--", label="in-sample"))
     else:
-        mean = {"color": INK, "marker": "D", "mfc": "none", "ls": "", "ms": 5}
-        handles.append(Line2D([], [], label="mean", **mean))
+        handles.append(
+            Line2D([], [], label="mean", color=INK, marker="D", mfc="none", ls="", ms=5)
+        )
     figure.legend(
         handles=handles, loc="outside upper center", ncols=min(len(handles), 9)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -72,7 +72,13 @@ def _panel(
             continue
         axis.barh(place, min(out, CAP), height=0.68, color=colour, linewidth=0)
         if inside <= CAP:
-            ring = {"ms": 3.6, "mfc": "none", "mec": INK, "mew": 0.9, "zorder": 3}
+            ring: dict[str, Any] = {
+                "ms": 3.6,
+                "mfc": "none",
+                "mec": INK,
+                "mew": 0.9,
+                "zorder": 3,
+            }
             axis.plot(inside, place, "o", **ring)
         text = f"{out:.2f}" if out <= CAP else f"{out:.2f} ▸"
         end, within = _label_place(out, inside, limit)

@@ -85,9 +85,12 @@ def place_labels(axis: Axes, points: Sequence[Point]) -> None:
     Places around each point are tried from near to far; the first free one is taken,
     and a thin line leads to it if it is far.
     """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.transforms import Bbox
 
-    renderer = axis.figure.canvas.get_renderer()
+    canvas = axis.figure.canvas
+    assert isinstance(canvas, FigureCanvasAgg)
+    renderer = canvas.get_renderer()
     frame = axis.get_window_extent(renderer)
     spots = axis.transData.transform([(p.seconds, p.error) for p in points])
     unit = axis.figure.dpi / 72
@@ -119,6 +122,7 @@ def place_labels(axis: Axes, points: Sequence[Point]) -> None:
                 label.remove()
             if cost == 0:
                 break
+        assert best is not None
         taken += [best[2].padded(unit), *best[4]]
         dx, dy = best[3]
         if best[4]:

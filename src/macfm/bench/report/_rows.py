@@ -65,7 +65,7 @@ def _score_cells(frame: pd.DataFrame, score: Score) -> dict[str, Entry]:
     for label in row_titles(frame):
         rows, summary = groups.get(label), summaries.get(label)
         note = _why(rows)
-        if summary is None:
+        if rows is None or summary is None:
             cells[label] = Entry(note=note, decimals=score.decimals)
             continue
         transductive = score.split == "out" and not rows["inductive"].all()

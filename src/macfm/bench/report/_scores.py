@@ -57,15 +57,15 @@ def categorical_section(frame: pd.DataFrame) -> Section | None:
             ),
             _score_table(rows, "log_loss", "Log-loss", decimals=3),
         ]
-    tables = [table for table in tables if table is not None]
-    if not tables:
+    shown = [table for table in tables if table is not None]
+    if not shown:
         return None
     text = (
         "Over hidden categorical cells, pooled: accuracy (more is better) and, for "
         "methods that give probabilities, the mean of −log of the probability given to "
         "the truth (less is better).",
     )
-    return Section("categorical", "Categorical columns", text, tuple(tables))
+    return Section("categorical", "Categorical columns", text, tuple(shown))
 
 
 def distribution_section(frame: pd.DataFrame) -> Section | None:
@@ -80,8 +80,8 @@ def distribution_section(frame: pd.DataFrame) -> Section | None:
             ),
             _score_table(rows, "spread_ratio", "Spread over error", higher=None),
         ]
-    tables = [table for table in tables if table is not None]
-    if not tables:
+    shown = [table for table in tables if table is not None]
+    if not shown:
         return None
     n_draws = int(max(r.get("n_draws") or 20 for r in frame["record"]))
     expected = expected_coverage(0.9, n_draws)
@@ -94,7 +94,7 @@ def distribution_section(frame: pd.DataFrame) -> Section | None:
         "error: the standard deviation of a cell's draws over that of the error of "
         "their mean; 1 is calibrated, less is overconfident.",
     )
-    return Section("distribution", "Draws", text, tuple(tables))
+    return Section("distribution", "Draws", text, tuple(shown))
 
 
 def legal_section(frame: pd.DataFrame) -> Section | None:
@@ -108,8 +108,8 @@ def legal_section(frame: pd.DataFrame) -> Section | None:
                 ("illegal", "Illegal, in %"),
             )
         ]
-    tables = [table for table in tables if table is not None]
-    if not tables:
+    shown = [table for table in tables if table is not None]
+    if not shown:
         return None
     text = (
         "Of all numbers filled, how many break what every observed training value of "
@@ -117,7 +117,7 @@ def legal_section(frame: pd.DataFrame) -> Section | None:
         "and 1, a third value where there are two. Illegal are, beside these, "
         "fractions in columns of whole numbers, as means of counts are. Zero is best.",
     )
-    return Section("legal", "Illegal values", text, tuple(tables))
+    return Section("legal", "Illegal values", text, tuple(shown))
 
 
 def rates_section(frame: pd.DataFrame) -> Section | None:
@@ -149,10 +149,10 @@ def rates_section(frame: pd.DataFrame) -> Section | None:
 
 
 def _rate_cell(rows: pd.DataFrame, split: str) -> Entry:
-    parts = [
+    found = [
         (record.get("realised_rate") or {}).get(split) for record in rows["record"]
     ]
-    parts = [part for part in parts if part and part.get("overall") is not None]
+    parts = [part for part in found if part and part.get("overall") is not None]
     if not parts:
         return Entry()
     overall = 100 * float(np.mean([part["overall"] for part in parts]))

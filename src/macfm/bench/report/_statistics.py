@@ -30,7 +30,7 @@ class Summary:
         return 0.0 if self.std is None else self.std / math.sqrt(self.n)
 
 
-def summary_of(values: Sequence[float]) -> Summary | None:
+def summary_of(values: Sequence[float] | np.ndarray) -> Summary | None:
     """Return the summary of the finite values, None if there are none."""
     finite = np.asarray(values, dtype=float)
     finite = finite[np.isfinite(finite)]

@@ -11,10 +11,11 @@ from macfm.page import SETTINGS, THEME, require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.typing import RcKeyType
 
 INK, LINES = THEME.ink, THEME.palette
 MARKERS = "osD^vPX*"
-STYLE = SETTINGS | {
+STYLE: dict[RcKeyType, Any] = SETTINGS | {
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.labelsize": 9,

@@ -43,6 +43,11 @@ class Entry:
     published: float | None = None
 
     @property
+    def amount(self) -> float | None:
+        """The value, None where it is a text or there is none."""
+        return None if isinstance(self.value, str) else self.value
+
+    @property
     def number(self) -> str:
         """The value as text, without deviation and marks."""
         if self.value is None:

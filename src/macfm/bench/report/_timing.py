@@ -112,8 +112,10 @@ def _cost_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable:
             Entry(_setup(part)),
         ]
         lines.append(Row(label, title, tuple(cells), _kind(methods[label])))
-    heads = ("fit, s", "impute in, s", "impute out, s", "draw, s", "memory, MB")
-    heads += ("GPU memory, MB", "evaluations a row", "cells", "ran on")
+    heads = (
+        *("fit, s", "impute in, s", "impute out, s", "draw, s", "memory, MB"),
+        *("GPU memory, MB", "evaluations a row", "cells", "ran on"),
+    )
     notes = ["Means over cells. A flagged number of cells is less than the others'."]
     if rows["fit_shared_with"].notna().any():
         notes.append(SHARED)
@@ -190,7 +192,8 @@ def _speed_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable | None:
         imputing=rows["seconds_impute_in"] + rows["seconds_impute_out"],
     )
     titles, methods = row_titles(rows), method_of(rows)
-    columns, cells = [], {label: [] for label in others}
+    columns: list[Column] = []
+    cells: dict[str, list[Entry]] = {label: [] for label in others}
     for target in ours:
         for column, what in (("total", "fit + impute"), ("imputing", "impute")):
             times = rows.pivot(index=CELL, columns="label", values=column)

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from macfm.flow._guide import Gaussian
 from macfm.flow._path import Path
-from macfm.flow.network._precondition import Preconditioned
 
 
 class Ensemble(nn.Module):
@@ -35,7 +34,8 @@ class Ensemble(nn.Module):
 class GuidedEnsemble(nn.Module):
     """Networks around a Gaussian guide, each trusted as far as it has proved itself.
 
-    ``trust`` has the shape ``(n_members, n_knots, d)``.
+    ``trust`` has the shape ``(n_members, n_knots, d)``; members are called as
+    ``member(x_t, t, m_cond, guess)``.
 
     Notes
     -----
@@ -53,7 +53,7 @@ class GuidedEnsemble(nn.Module):
     def __init__(
         self,
         guide: Gaussian,
-        members: Sequence[Preconditioned],
+        members: Sequence[nn.Module],
         trust: Tensor,
         *,
         path: Path,

@@ -46,6 +46,7 @@ class Preconditioned(nn.Module):
         q = s_t**2 + (1 - s_t) ** 2
         hints: tuple[Tensor, ...] = ()
         if self.hints:
+            assert guess is not None
             mean = torch.where(moved, end_point(x_t, guess.v_s, s_t), 0.0)
             hints = (mean, torch.where(moved, (1 - s_t) * guess.scale, 0.0))
         else:

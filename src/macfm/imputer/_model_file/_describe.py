@@ -67,7 +67,7 @@ def describe_model(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _training(contents: ModelContents) -> dict[str, Any]:
     weights = [w for network in contents.networks for w in network.values()]
-    facts = {
+    facts: dict[str, Any] = {
         "seed": contents.seed,
         "n_steps": contents.n_steps,
         "n_networks": len(contents.networks),

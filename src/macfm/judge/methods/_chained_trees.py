@@ -86,7 +86,8 @@ class ChainedTrees(Method):
 
     def _start(self, codes: np.ndarray) -> np.ndarray:
         start = [
-            c.mean if c.is_numeric else c.shares.argmax() for c in self.code_.columns
+            c.mean if c.is_numeric else float(c.shares.argmax())
+            for c in self.code_.columns
         ]
         return np.where(np.isnan(codes), start, codes)
 

@@ -91,6 +91,7 @@ class MACFM(Method):
                 f"{self.name} cannot adopt the fit of {fitted.name}: they do not train "
                 "the same"
             )
+        assert isinstance(fitted, MACFM)
         own = self._imputer().get_params()
         self.imputer_ = copy.copy(fitted.imputer_)
         self.imputer_.set_params(**{name: own[name] for name in READ_OUT})

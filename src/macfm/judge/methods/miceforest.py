@@ -146,7 +146,7 @@ def _counted_sweeps(wanted: bool) -> Iterator[None]:
     """Let the package's table of new rows count its sweeps, if wanted."""
     from miceforest import imputation_kernel
 
-    original = imputation_kernel.ImputedData
+    original: Any = imputation_kernel.ImputedData
 
     class CountedData(original):
         def __setitem__(self, place: tuple[str, int, int], values: pd.Series) -> None:

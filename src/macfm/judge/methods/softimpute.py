@@ -89,7 +89,7 @@ class SoftImpute(OneHotMethod):
             kept = shrunk > 0
             v, shrunk, singular = v[:, kept], shrunk[kept], singular[kept]
             update = completed @ ((v * (shrunk / singular)) @ v.T)
-            change = np.linalg.norm(update - z) / max(np.linalg.norm(z), 1e-12)
+            change = np.linalg.norm(update - z) / max(float(np.linalg.norm(z)), 1e-12)
             z = update
             if change < self.settings["tol"]:
                 break
