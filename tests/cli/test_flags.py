@@ -17,7 +17,6 @@ from macfm.cli._parse import settings
         ("ignore", ["it's", "b"], """--ignore 'it'"'"'s,b'"""),
         ("ignore", ["a,b", "c"], "--ignore a,b --ignore c"),
         ("only", ["a"], "--only a"),
-        ("only", ["a"], "--only a"),
         ("budget", 90.0, "--budget 90s"),
         ("budget", "5m", "--budget 5m"),
         ("random_state", 3, "--seed 3"),
