@@ -7,8 +7,6 @@ import sys
 from types import ModuleType
 from typing import Any
 
-__all__ = ["make_callable"]
-
 
 class _Callable(ModuleType):
     """A package that stands for its function of the same name."""

@@ -7,8 +7,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["renamed"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

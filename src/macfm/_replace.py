@@ -21,8 +21,6 @@ try:
 except ImportError:  # Windows, where nothing tells a leftover from work in progress
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["move_file", "replace_file", "replace_folder", "restore_folder"]
-
 _UNFINISHED, _FORMER = "tmp", "old"
 
 

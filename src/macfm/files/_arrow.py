@@ -19,8 +19,6 @@ from macfm.files._table_file import Fill, Filled, TableFile
 from macfm.files._times import nearest_times
 from macfm.table import FAMILIES, as_table, fill_dictionary
 
-__all__ = ["ArrowFile", "read_arrow"]
-
 _CODECS = {"SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4"}
 
 

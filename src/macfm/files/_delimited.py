@@ -26,8 +26,6 @@ from macfm.files._records import (
 from macfm.files._styles import FloatStyle
 from macfm.files._table_file import Fill, Filled, StyledFile
 
-__all__ = ["DelimitedFile", "read_delimited"]
-
 _SEP_LINE = re.compile(r'"?sep=(.)"?\r?\n')
 _GROUPED_POINT = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+").fullmatch
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?").fullmatch

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from macfm.files._errors import FileError
 
-__all__ = ["Text", "decode"]
-
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),

@@ -25,8 +25,6 @@ from macfm.files._styles import (
 from macfm.files._table_file import Fill, StyledFile
 from macfm.files._times import TimeStyle
 
-__all__ = ["ExcelFile", "read_excel"]
-
 
 class ExcelFile(StyledFile):
     """A table in a sheet.

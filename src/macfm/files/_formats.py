@@ -7,16 +7,6 @@ from pathlib import PurePath
 
 from macfm.files._errors import FileError
 
-__all__ = [
-    "COMPRESSIONS",
-    "FORMATS",
-    "Format",
-    "check_content",
-    "compression_of",
-    "format_of_content",
-    "resolve_format",
-]
-
 _SUFFIXES = {
     "csv": "csv",
     "txt": "csv",

@@ -14,8 +14,6 @@ from macfm.files._formats import Format
 from macfm.files._records import quote
 from macfm.files._sheet import cell_setter, save_book, why_text
 
-__all__ = ["encode_frame", "plain_values"]
-
 _MOST_SHEET_ROWS = 1_048_576
 
 

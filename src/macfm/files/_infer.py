@@ -20,8 +20,6 @@ from macfm.files._styles import (
 )
 from macfm.files._times import TimeStyle, has_odd_zone
 
-__all__ = ["TextColumn", "check_kinds", "infer"]
-
 
 @dataclass
 class TextColumn:

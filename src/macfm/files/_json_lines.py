@@ -23,8 +23,6 @@ from macfm.files._styles import (
 )
 from macfm.files._table_file import Fill, Filled, StyledFile
 
-__all__ = ["JsonLinesFile", "read_json_lines"]
-
 _space = re.compile(r"[ \t\r]*").match
 # Numbers are read from their text, whatever their length.
 _value = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode

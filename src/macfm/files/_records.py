@@ -7,15 +7,6 @@ from dataclasses import dataclass
 
 from macfm.files._errors import FileError
 
-__all__ = [
-    "Records",
-    "is_quoted",
-    "quote",
-    "sniff_delimiter",
-    "split_records",
-    "unquote",
-]
-
 DELIMITERS = (",", ";", "\t", "|")
 
 # Possessive, so that a doubled quote is never taken for the end of the field.

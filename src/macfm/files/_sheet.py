@@ -11,8 +11,6 @@ from typing import Any
 
 from macfm.files._errors import FileError, optional
 
-__all__ = ["cell_setter", "cell_text", "save_book", "why_text"]
-
 _MOST_CHARACTERS = 32_767
 _FIRST_DAY = dt.date(1900, 3, 1)  # Excel counts a 29 February 1900, which never was
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")

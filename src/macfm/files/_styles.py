@@ -13,22 +13,6 @@ import pandas as pd
 
 from macfm.table import FAMILIES
 
-__all__ = [
-    "OPEN",
-    "WHOLE",
-    "BooleanStyle",
-    "Bounds",
-    "EmptyStyle",
-    "FloatStyle",
-    "IntegerStyle",
-    "Style",
-    "TextStyle",
-    "number_style",
-    "rounded",
-    "text_array",
-    "why_no_number",
-]
-
 Bounds = tuple[Any, Any]
 """Least and greatest number or time that may fill a column, None where it is open."""
 

@@ -19,8 +19,6 @@ from macfm.files._infer import TextColumn
 from macfm.files._styles import OPEN, Bounds, Style
 from macfm.files._target import check_target, is_folder, write_bytes, write_folder
 
-__all__ = ["Fill", "Filled", "StyledFile", "TableFile", "fill_frame"]
-
 
 @dataclass(frozen=True)
 class Filled:

@@ -15,15 +15,6 @@ from macfm._errors import Said
 from macfm._replace import replace_file, replace_folder, restore_folder
 from macfm.files._errors import FileError
 
-__all__ = [
-    "check_target",
-    "display_name",
-    "is_folder",
-    "read_bytes",
-    "write_bytes",
-    "write_folder",
-]
-
 
 def display_name(path: str) -> str:
     """Name of a source in messages."""

@@ -14,8 +14,6 @@ import pandas as pd
 
 from macfm.files._styles import OPEN, Bounds, Style, rounded
 
-__all__ = ["TimeStyle", "has_odd_zone", "nearest_times"]
-
 _TIME = (
     r"(?:(?P<gap>[T ])(?P<minute>[0-9]{2}:[0-9]{2})(?P<second>:[0-9]{2})?"
     r"(?P<part>\.[0-9]{1,9})?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"

@@ -11,8 +11,6 @@ import pandas as pd
 
 from macfm._words import listed, seconds_words
 
-__all__ = ["Advice", "Ranking", "advise", "rank", "verdict"]
-
 QUICKER, WORTH = 2.0, 1.0  # times as quick, and seconds a fit, to give up a shade for
 LOWER = {"rmse_ratio": True, "mae_ratio": True, "accuracy": False}
 KINDS = {"rmse_ratio": "numbers", "accuracy": "categories"}

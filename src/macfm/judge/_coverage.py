@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-__all__ = ["LEVELS", "coverage_table", "expected_coverage", "held_by_rank"]
-
 LEVELS = (0.5, 0.8, 0.9)
 LEAST_GAP = 0.05  # of coverage: less is not worth a name
 RISK = 0.05  # of naming any column of a calibrated table

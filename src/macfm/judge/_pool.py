@@ -9,8 +9,6 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-__all__ = ["CLEAR", "PAIRS", "SCORES", "Pool", "is_flat"]
-
 CLEAR = 2.0  # standard errors a difference must exceed
 N_REPLICATES = 400
 FLAT_SHARE, FLAT_WIDTH = 0.95, 0.2

@@ -11,8 +11,6 @@ from macfm.page._theme import VARIABLES
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["SETTINGS", "inline_svg"]
-
 SETTINGS = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],

@@ -12,8 +12,6 @@ from macfm._errors import ColumnError, ParameterError
 from macfm.plot._style import require
 from macfm.table import Table, as_table
 
-__all__ = ["Values", "column_values", "completed_values", "position"]
-
 
 @dataclass(frozen=True)
 class Values:

@@ -11,8 +11,6 @@ from macfm._plain import plain
 from macfm.profile._reading import Reading
 from macfm.table import KINDS
 
-__all__ = ["ColumnProfile", "describe_column"]
-
 N_TOP = 5
 
 

@@ -13,14 +13,6 @@ from macfm.profile._drivers import Driver, drivers_of, holm, rank_test
 from macfm.profile._features import Features, features_of
 from macfm.profile._reading import Reading, read
 
-__all__ = [
-    "CAVEAT",
-    "ColumnDependence",
-    "Dependence",
-    "dependence_of",
-    "missing_dependence",
-]
-
 LEAST = 10  # missing and observed cells a column needs
 MOST_TARGETS = 50
 CAVEAT = (

@@ -14,8 +14,6 @@ from macfm._words import percent
 from macfm.profile._plain import number
 from macfm.profile._reading import Reading
 
-__all__ = ["Driver", "drivers_of", "holm", "rank_test"]
-
 LEAST = 10  # cells on either side of a comparison
 
 

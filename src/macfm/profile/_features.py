@@ -10,8 +10,6 @@ from scipy import stats
 from macfm.profile._reading import Reading
 from macfm.table import codes_of
 
-__all__ = ["Features", "features_of"]
-
 MOST_COLUMNS, MOST_CATEGORIES = 200, 10
 
 

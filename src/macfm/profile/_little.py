@@ -11,8 +11,6 @@ from scipy import special, stats
 from macfm._plain import plain
 from macfm.profile._reading import Reading, read
 
-__all__ = ["LittleTest", "little_of", "little_test"]
-
 LEAST_ROWS, MOST_COLUMNS = 30, 60
 WORK = 5e7  # patterns times columns cubed that one step of EM may cost
 

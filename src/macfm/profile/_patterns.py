@@ -11,8 +11,6 @@ from macfm._plain import plain
 from macfm.profile._plain import plain_name
 from macfm.table import as_table
 
-__all__ = ["Pattern", "Patterns", "count_patterns", "missing_patterns"]
-
 
 @dataclass(frozen=True)
 class Pattern:

@@ -13,8 +13,6 @@ import numpy as np
 from macfm.profile._plain import plain_name
 from macfm.table import ColumnSchema, Table, TableSchema, as_table
 
-__all__ = ["Reading", "read"]
-
 
 @dataclass(frozen=True)
 class Reading:

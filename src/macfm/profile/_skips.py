@@ -16,8 +16,6 @@ from macfm.profile._plain import listed
 from macfm.profile._reading import Reading
 from macfm.table import column_text
 
-__all__ = ["Skip", "find_skips"]
-
 NEARLY, MOSTLY = 0.98, 0.6
 """Share missing where the column does not apply, and recorded where it does."""
 TOLD = 0.75  # share of the rows in which the rule tells the two apart

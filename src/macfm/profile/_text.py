@@ -10,8 +10,6 @@ from typing import Any
 from macfm._words import aligned, count, percent
 from macfm.profile._dependence import CAVEAT
 
-__all__ = ["Part", "as_html", "as_text", "describe"]
-
 MOST_COLUMNS, MOST_LISTED, WIDEST = 60, 5, 60
 
 

@@ -20,8 +20,6 @@ from macfm.plot import short_names
 from macfm.profile import TableProfile, profile
 from macfm.table import ColumnSchema, TableSchema, is_mask
 
-__all__ = ["Facts", "gather"]
-
 N_DRAWS = 20
 WORK = 1e11  # multiplications that drawing for the page may take
 QUICK = {"max_rows": 2000, "budget": "2m"}

@@ -11,8 +11,6 @@ from macfm.page import SETTINGS, inline_svg, require
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["figure"]
-
 
 def figure(
     slug: str,

@@ -12,8 +12,6 @@ from macfm.report._facts import Facts
 from macfm.report._figures import figure
 from macfm.table import is_mask
 
-__all__ = ["missing_section"]
-
 MOST_SKIPS = 8
 
 

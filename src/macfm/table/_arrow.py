@@ -9,8 +9,6 @@ import numpy as np
 
 from macfm.table._column import ColumnData, unsupported
 
-__all__ = ["ArrowSource", "fill_dictionary", "read_arrow", "write_arrow"]
-
 
 class ArrowSource:
     """A pyarrow Table; types, metadata and columns without new cells stay."""

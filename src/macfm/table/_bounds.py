@@ -15,8 +15,6 @@ from macfm.table._column import ColumnData, ColumnSchema, at_fault
 from macfm.table._limits import is_pile
 from macfm.table._ticks import NANOSECONDS, before, split
 
-__all__ = ["resolve_bounds"]
-
 FEW_VALUES = 20
 """Most distinct values of a column of codes or scores."""
 

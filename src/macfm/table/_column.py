@@ -17,19 +17,6 @@ import pandas as pd
 from macfm._errors import ColumnError, Said
 from macfm.table._tagged import from_tagged, to_tagged
 
-__all__ = [
-    "FAMILIES",
-    "KINDS",
-    "ColumnData",
-    "ColumnSchema",
-    "ColumnTypeError",
-    "Family",
-    "Kind",
-    "at_fault",
-    "seldom_repeats",
-    "unsupported",
-]
-
 
 class Family(NamedTuple):
     """The type of a column's values.

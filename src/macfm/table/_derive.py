@@ -22,8 +22,6 @@ from macfm.table._schema import TableSchema
 from macfm.table._solve import solve, why_unsolvable
 from macfm.table._view import View
 
-__all__ = ["Formula", "check_formulas", "keep_formulas", "read_formulas"]
-
 TOLERANCE, MATERIAL = 0.01, 0.05
 """Relative gap that counts as disagreement, and the share of rows worth a warning."""
 

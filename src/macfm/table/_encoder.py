@@ -25,8 +25,6 @@ from macfm.table._schema import TableSchema, check_columns
 from macfm.table._stored import check_arrays
 from macfm.table._summary import summarise
 
-__all__ = ["Encoded", "TableEncoder"]
-
 Codec = NumberCodec | OrdinalCodec | BinaryCodec | OneHotCodec | BitsCodec
 
 _COMPARABLE = {"float": "number", "integer": "number"}

@@ -25,8 +25,6 @@ from macfm.table._expression import (
     Unary,
 )
 
-__all__ = ["Read", "Vector", "condition", "number", "vector_of"]
-
 _KINDS = {
     "float": "number",
     "integer": "number",

@@ -18,23 +18,6 @@ from typing import Any
 
 from macfm._errors import Said
 
-__all__ = [
-    "FUNCTIONS",
-    "Binary",
-    "Call",
-    "Column",
-    "Compare",
-    "Constant",
-    "ExpressionError",
-    "Junction",
-    "Member",
-    "Node",
-    "Unary",
-    "column_text",
-    "parse",
-    "walk",
-]
-
 MOST_CHARACTERS, MOST_LEVELS = 5000, 200
 
 FUNCTIONS: dict[str, tuple[int, int | None]] = {

@@ -10,8 +10,6 @@ import pandas as pd
 
 from macfm._errors import ColumnError
 
-__all__ = ["append_flags"]
-
 
 def append_flags(native: Any, flags: Mapping[str, np.ndarray]) -> Any:
     """Return a native table with one more column a flag.

@@ -10,8 +10,6 @@ import numpy as np
 from macfm._errors import Said
 from macfm._warn import warn_user
 
-__all__ = ["looks_like_codes", "number_mark", "warn_codes", "warn_marks"]
-
 MOST_CODES = 10
 LEAST_CELLS = 20  # observed cells before frequencies mean anything
 COMMON = 0.05

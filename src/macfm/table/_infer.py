@@ -29,8 +29,6 @@ from macfm.table._numbers import choose_origin, differences
 from macfm.table._ticks import granule, split, zone_name
 from macfm.table._transform import heavy_tailed
 
-__all__ = ["check_names", "infer_columns"]
-
 TRANSFORMS = ("standard", "quantile", "auto")
 
 LEAST_CELLS = {"whole": 3, "other": 10}

@@ -31,8 +31,6 @@ from macfm.table._io import Table
 from macfm.table._schema import TableSchema
 from macfm.table._view import View
 
-__all__ = ["LeaveRule", "check_rules", "names_in", "read_mask", "read_rules"]
-
 
 @dataclass(frozen=True)
 class LeaveRule:

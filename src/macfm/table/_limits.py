@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Limit", "fold", "is_pile", "squeeze"]
-
 BULK = 0.02
 """Share of the observed values that lies between a limit and the bulk."""
 

@@ -11,8 +11,6 @@ from macfm.table._limits import Limit, fold, squeeze
 from macfm.table._ticks import NANOSECONDS, advance, before, distance, join, snap, split
 from macfm.table._transform import NumericTransform
 
-__all__ = ["NumberCodec", "choose_origin", "differences"]
-
 _SAFE = 2**62  # sums of two such integers fit into int64
 _SIDES = {1: "low", -1: "high"}
 

@@ -12,8 +12,6 @@ from macfm._errors import ColumnError
 from macfm.table._column import ColumnData, ColumnTypeError, at_fault, unsupported
 from macfm.table._ticks import zone_name
 
-__all__ = ["box_objects", "object_limits", "parse_objects"]
-
 _INT64 = np.iinfo(np.int64)
 
 # Python's own datetime and date end long before int64 does.

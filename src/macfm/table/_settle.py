@@ -14,8 +14,6 @@ from macfm.table._leave import LeaveRule, check_rules, read_mask, read_rules
 from macfm.table._schema import TableSchema
 from macfm.table._view import View
 
-__all__ = ["Wishes", "is_mask", "read_wishes"]
-
 
 def is_mask(leave: Any) -> bool:
     """Whether ``leave`` is a mask of one table rather than rules by column."""

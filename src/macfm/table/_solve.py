@@ -9,8 +9,6 @@ import numpy as np
 from macfm.table._evaluate import Read, number
 from macfm.table._expression import Binary, Call, Column, Constant, Node, Unary, walk
 
-__all__ = ["solve", "why_unsolvable"]
-
 _INVERSES = {
     "exp": np.log,
     "log": np.exp,

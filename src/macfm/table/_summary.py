@@ -13,8 +13,6 @@ from macfm.table._numbers import NumberCodec
 from macfm.table._ticks import NANOSECONDS
 from macfm.table._transform import NumericTransform
 
-__all__ = ["summarise"]
-
 _SECOND = 10**9
 
 

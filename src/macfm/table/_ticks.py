@@ -11,18 +11,6 @@ import datetime as dt
 import numpy as np
 import pandas as pd
 
-__all__ = [
-    "NANOSECONDS",
-    "advance",
-    "before",
-    "distance",
-    "granule",
-    "join",
-    "snap",
-    "split",
-    "zone_name",
-]
-
 NANOSECONDS = {
     "D": 86_400 * 10**9,
     "h": 3_600 * 10**9,

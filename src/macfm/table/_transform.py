@@ -7,8 +7,6 @@ from statistics import NormalDist
 
 import numpy as np
 
-__all__ = ["N_LANDMARKS", "NumericTransform", "heavy_tailed"]
-
 N_LANDMARKS = 1000
 """Most quantile landmarks kept per column."""
 

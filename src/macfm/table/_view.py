@@ -12,8 +12,6 @@ from macfm.table._evaluate import Vector, vector_of
 from macfm.table._io import Cells, Table
 from macfm.table._schema import TableSchema
 
-__all__ = ["View"]
-
 
 class View:
     """The completed rows, and the right to change or give up a filled cell.
