@@ -30,20 +30,13 @@ _TYPED_FORMATS = {"parquet", "pq", "feather", "arrow", "jsonl", "ndjson"}
 
 @dataclass(frozen=True)
 class Source:
-    """A table, and which of its columns the user spoke of.
+    """A table, and which of its columns the user spoke of."""
 
-    Attributes
-    ----------
-    file : TableFile
-        The table as it was read.
-    ignore : list of str
-        Columns that take no part, those of `--id` among them.
-    ids : list of str
-        Columns that name the rows.
-    """
-
+    #: The table as it was read.
     file: TableFile
+    #: Columns that take no part, those of `--id` among them.
     ignore: list[str]
+    #: Columns that name the rows.
     ids: list[str]
 
     @property

@@ -19,23 +19,15 @@ _BOMS = (
 
 @dataclass(frozen=True)
 class Text:
-    """The text of a file and how it was encoded.
+    """The text of a file and how it was encoded."""
 
-    Attributes
-    ----------
-    text : str
-        Without the byte order mark.
-    encoding : str
-        Name of the encoding.
-    bom : bytes
-        The byte order mark, empty where there was none.
-    notes : tuple of str
-        What a person should know about the choice.
-    """
-
+    #: Without the byte order mark.
     text: str
+    #: Name of the encoding.
     encoding: str
+    #: The byte order mark, empty where there was none.
     bom: bytes = b""
+    #: What a person should know about the choice.
     notes: tuple[str, ...] = ()
 
     def encode(self, text: str, name: str) -> bytes:

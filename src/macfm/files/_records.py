@@ -19,23 +19,16 @@ class Records:
     """The lines of a delimited file.
 
     ``"".join(delimiter.join(fields[i]) + ends[i])`` is the text of the file.
-
-    Attributes
-    ----------
-    delimiter : str
-        What stands between two fields.
-    fields : list of list of str
-        The raw fields of each record, with their quotes and spaces. A blank line is
-        one field.
-    ends : list of str
-        The line ending of each record, empty for a last line without one.
-    lines : list of int
-        Number of the line on which each record begins, from 1.
     """
 
+    #: What stands between two fields.
     delimiter: str
+    #: The raw fields of each record, with their quotes and spaces. A blank line is one
+    #: field.
     fields: list[list[str]]
+    #: The line ending of each record, empty for a last line without one.
     ends: list[str]
+    #: Number of the line on which each record begins, from 1.
     lines: list[int]
 
 

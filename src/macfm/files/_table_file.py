@@ -22,21 +22,13 @@ from macfm.files._target import check_target, is_folder, write_bytes, write_fold
 
 @dataclass(frozen=True)
 class Filled:
-    """What fills the holes of one column.
+    """What fills the holes of one column."""
 
-    Attributes
-    ----------
-    rows : ndarray of int of shape (n_filled,)
-        Numbers of the rows, from 0.
-    values : list of length n_filled
-        Their values.
-    bounds : (low, high)
-        What numbers and times were to lie within; rounding does not take them out of
-        it.
-    """
-
+    #: Numbers of the rows, from 0; shape (n_filled,).
     rows: np.ndarray
+    #: Their values; of length n_filled.
     values: list
+    #: What numbers and times were to lie within; rounding does not take them out of it.
     bounds: Bounds = OPEN
 
 

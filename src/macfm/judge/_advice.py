@@ -52,25 +52,17 @@ class Advice:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The methods by one score.
+    """The methods by one score."""
 
-    Attributes
-    ----------
-    score : str
-        ``"rmse_ratio"`` or ``"accuracy"``.
-    order : list of str
-        Names of the methods, the best first.
-    tied, behind : list of str
-        Those that differ from the best by no more than two standard errors of the
-        difference, the best left out, and those that differ by more.
-    near : list of str
-        Those within one standard error of the best, and the best itself.
-    """
-
+    #: ``"rmse_ratio"`` or ``"accuracy"``.
     score: str
+    #: Names of the methods, the best first.
     order: list[str]
+    #: Those that differ from the best by no more than two standard errors of the
+    #: difference, the best left out, and those that differ by more.
     tied: list[str]
     behind: list[str]
+    #: Those within one standard error of the best, and the best itself.
     near: list[str]
 
     @property

@@ -15,24 +15,16 @@ from macfm.table import Table, as_table
 
 @dataclass(frozen=True)
 class Values:
-    """One column.
+    """One column."""
 
-    Attributes
-    ----------
-    kind : {"number", "time", "category"}
-        How to draw it.
-    values : ndarray of shape (n_rows,)
-        Floats, matplotlib's days for points in time, days for durations; text for
-        categories. What stands in unobserved cells has no meaning.
-    observed : ndarray of bool of shape (n_rows,)
-        True where there is a value.
-    order : tuple of str or None
-        The order of categories, if their type has one.
-    """
-
+    #: How to draw it: "number", "time" or "category".
     kind: str
+    #: Floats, matplotlib's days for points in time, days for durations; text for
+    #: categories. What stands in unobserved cells has no meaning; shape (n_rows,).
     values: np.ndarray
+    #: True where there is a value; shape (n_rows,).
     observed: np.ndarray
+    #: The order of categories, if their type has one.
     order: tuple[str, ...] | None = None
 
     @property

@@ -169,24 +169,16 @@ def little_of(
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Sufficient statistics of each missing pattern.
+    """Sufficient statistics of each missing pattern."""
 
-    Attributes
-    ----------
-    observed : ndarray of bool of shape (n_patterns, d)
-        The patterns.
-    n_rows : ndarray of shape (n_patterns,)
-        Rows of each.
-    means : ndarray of shape (n_patterns, d)
-        Means of their rows, 0 where not observed.
-    scatter : ndarray of shape (n_patterns, d, d)
-        Products of deviations from the pattern's own mean, summed over its rows; those
-        of unobserved cells count 0.
-    """
-
+    #: The patterns; shape (n_patterns, d).
     observed: np.ndarray
+    #: Rows of each; shape (n_patterns,).
     n_rows: np.ndarray
+    #: Means of their rows, 0 where not observed; shape (n_patterns, d).
     means: np.ndarray
+    #: Products of deviations from the pattern's own mean, summed over its rows; those
+    #: of unobserved cells count 0; shape (n_patterns, d, d).
     scatter: np.ndarray
 
     @classmethod

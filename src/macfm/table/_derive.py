@@ -30,27 +30,18 @@ _NUMBERS = ("float", "integer")
 
 @dataclass(frozen=True)
 class Formula:
-    """A column and what it follows from.
+    """A column and what it follows from."""
 
-    Attributes
-    ----------
-    column : hashable
-        The derived column.
-    node : Node
-        The formula.
-    names : list of hashable
-        The columns of the formula in the order in which they appear, the derived one
-        last.
-    positions : list of int
-        Where they stand in the table.
-    unsolvable : dict of int to str
-        Those the formula cannot be solved for, and why.
-    """
-
+    #: The derived column.
     column: Hashable
+    #: The formula.
     node: Node
+    #: The columns of the formula in the order in which they appear, the derived one
+    #: last.
     names: list[Hashable]
+    #: Where they stand in the table.
     positions: list[int]
+    #: Those the formula cannot be solved for, and why.
     unsolvable: dict[int, str]
 
     @property

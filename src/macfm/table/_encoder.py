@@ -32,17 +32,11 @@ _COMPARABLE = {"float": "number", "integer": "number"}
 
 @dataclass(frozen=True)
 class Encoded:
-    """An encoded table.
+    """An encoded table."""
 
-    Attributes
-    ----------
-    x : ndarray of float32 of shape (n_rows, d)
-        Finite everywhere; 0.0 in unobserved coordinates.
-    observed : ndarray of bool of shape (n_rows, d)
-        True where x says something about the row.
-    """
-
+    #: float32, finite everywhere; 0.0 in unobserved coordinates; shape (n_rows, d).
     x: np.ndarray
+    #: True where x says something about the row; shape (n_rows, d).
     observed: np.ndarray
 
 

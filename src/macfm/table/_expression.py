@@ -73,17 +73,11 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True)
 class Node:
-    """A part of an expression.
+    """A part of an expression."""
 
-    Attributes
-    ----------
-    place : int
-        Where it begins, in characters from 1.
-    shown : str
-        Its text.
-    """
-
+    #: Where it begins, in characters from 1.
     place: int
+    #: Its text.
     shown: str
 
     def refuse(self, why: str) -> ExpressionError:

@@ -34,20 +34,13 @@ from macfm.table._view import View
 
 @dataclass(frozen=True)
 class LeaveRule:
-    """When the holes of one column stay empty.
+    """When the holes of one column stay empty."""
 
-    Attributes
-    ----------
-    column : hashable
-        The column.
-    text : str
-        The rule as it was given.
-    node : Node
-        The rule as it was understood.
-    """
-
+    #: The column.
     column: Hashable
+    #: The rule as it was given.
     text: str
+    #: The rule as it was understood.
     node: Node
 
     def holds(self, view: View) -> np.ndarray:

@@ -22,23 +22,15 @@ def is_mask(leave: Any) -> bool:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the parameters `leave` and `derive` ask for.
+    """What the parameters `leave` and `derive` ask for."""
 
-    Attributes
-    ----------
-    schema : TableSchema
-        The columns they speak of.
-    formulas : list of Formula
-        Columns that follow from others.
-    rules : list of LeaveRule
-        Holes that stay empty, by rules.
-    mask : ndarray of bool of shape (n_rows, n_columns), or None
-        Holes that stay empty, one by one.
-    """
-
+    #: The columns they speak of.
     schema: TableSchema
+    #: Columns that follow from others.
     formulas: list[Formula]
+    #: Holes that stay empty, by rules.
     rules: list[LeaveRule]
+    #: Holes that stay empty, one by one; shape (n_rows, n_columns).
     mask: np.ndarray | None
 
     def check(self, table: Table) -> None:
