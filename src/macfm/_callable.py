@@ -24,11 +24,5 @@ class _Callable(ModuleType):
 
 
 def make_callable(name: str) -> None:
-    """Let the package ``a.b`` be called in place of its function ``a.b.b``.
-
-    Parameters
-    ----------
-    name : str
-        Its ``__name__``.
-    """
+    """Let the package ``a.b``, by its name, be called in place of ``a.b.b``."""
     sys.modules[name].__class__ = _Callable

@@ -41,18 +41,10 @@ class Outcomes:
 def ranking(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the methods of records, best first.
 
-    Parameters
-    ----------
-    records : iterable of records
-        Records of one or more tables. Failures are left out, and ablations unless
-        there is nothing else.
-
-    Returns
-    -------
-    ranking : DataFrame
-        One row a method: average rank of the out-of-sample MAE and RMSE over cells,
-        their means and that of the accuracy, seconds to fit and impute, cells counted.
-        Ranks compare methods only in cells that all of them finished.
+    Failures are left out, and ablations unless there is nothing else. One row a method:
+    average rank of the out-of-sample MAE and RMSE over cells, their means and that of
+    the accuracy, seconds to fit and impute, cells counted. Ranks compare methods only
+    in cells that all of them finished.
     """
     done = [record for record in records if record["status"] == "ok"]
     rows = [

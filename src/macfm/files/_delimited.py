@@ -34,20 +34,8 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?").fullmatch
 class DelimitedFile(StyledFile):
     """A table of delimited text.
 
-    Parameters
-    ----------
-    text : Text
-        The decoded file.
-    records : Records
-        Its raw fields.
-    header : int
-        Which record holds the names of the columns.
-    data : list of int
-        Which records hold the rows.
-    columns : dict of str to TextColumn
-        What was found out about each column.
-    source, form, frame, notes
-        As in TableFile.
+    Of its records, `header` holds the names of the columns and those of `data` the
+    rows.
     """
 
     def __init__(

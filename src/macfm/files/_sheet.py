@@ -19,13 +19,7 @@ _NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]").search
 
 
 def why_text(values: Iterable[Any]) -> str | None:
-    """Say why a column must be written as text to be kept in Excel, or None.
-
-    Parameters
-    ----------
-    values : iterable
-        The column as `plain_values` gives it.
-    """
+    """Say why a column of plain values must be text to be kept in Excel, or None."""
     return next((reason for value in values if (reason := _why(value))), None)
 
 

@@ -346,15 +346,7 @@ class TableFile(ABC):
 
 
 class StyledFile(TableFile):
-    """A table whose columns have a style, in which what fills them is written.
-
-    Parameters
-    ----------
-    columns : dict of str to TextColumn
-        What was found out about each column.
-    source, form, frame, notes
-        As in TableFile.
-    """
+    """A table whose columns have a style, in which what fills them is written."""
 
     def __init__(
         self,

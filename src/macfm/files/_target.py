@@ -130,17 +130,8 @@ def write_folder(
 ) -> None:
     """Write several files into a folder that appears when all of them are there.
 
-    Parameters
-    ----------
-    folder : str
-        The folder, which must be new or empty unless `force`.
-    files : iterable of (name, bytes)
-        What to write; may be made one at a time.
-    stale : str
-        Pattern of the files that an earlier run left; with `force` they go, and all
-        else in the folder stays.
-    force : bool
-        Whether an existing folder may be replaced.
+    It must be new or empty, unless `force`: then files that an earlier run left, of the
+    pattern `stale`, go, and all else in it stays. `files` may be made one at a time.
     """
     _check_folder(folder, force=force)
     try:

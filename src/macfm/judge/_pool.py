@@ -81,17 +81,10 @@ class Pool:
     ) -> Pool:
         """Line up the cells of all methods.
 
-        Parameters
-        ----------
-        cells : DataFrame
-            One row a method and cell, the cells in the same order for every method:
-            ``method``, ``fold``, ``row``, ``column`` by its place, ``miss``, ``hit``.
-        methods, columns
-            Their names.
-        numbers, flat : sequence of bool
-            Which columns hold numbers, and which of these hardly vary.
-        seed : int
-            Seed of the replicates.
+        `cells` has one row a method and cell, the cells in the same order for every
+        method: ``method``, ``fold``, ``row``, ``column`` by its place, ``miss``,
+        ``hit``. `numbers` and `flat` tell which columns hold numbers, and which of
+        these hardly vary.
         """
         parts = [cells[cells["method"] == method] for method in methods]
         first = parts[0]

@@ -59,25 +59,10 @@ def column_values(table: Table, name: Hashable) -> Values:
 def completed_values(
     table: Table, completed: Any, name: Hashable
 ) -> tuple[Values, np.ndarray, np.ndarray]:
-    """Read one column before and after.
+    """Read one column before and after it was completed, once or in several draws.
 
-    Parameters
-    ----------
-    table : Table
-        The table with holes.
-    completed : table or list of tables
-        The completed table, or several draws of it.
-    name : hashable
-        The column.
-
-    Returns
-    -------
-    before : Values
-        The column with holes.
-    after : ndarray of shape (n_draws, n_rows)
-        Its values in each completed table.
-    filled : ndarray of bool of shape (n_rows,)
-        True where a value was filled in.
+    Returns the column with holes, its values in each completed table, shape (n_draws,
+    n_rows), and flags of the cells that were filled in, shape (n_rows,).
     """
     before = column_values(table, name)
     draws = list(completed) if isinstance(completed, Sequence) else [completed]

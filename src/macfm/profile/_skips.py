@@ -155,12 +155,8 @@ def find_skips(reading: Reading) -> tuple[Skip, ...]:
 
     Categories and numbers with few distinct values are tried value by value, other
     numbers by thresholds. A column gets one rule, the one that explains most of its
-    holes; of equally good ones the simplest.
-
-    Returns
-    -------
-    tuple of Skip
-        The rules that explain the most holes first.
+    holes; of equally good ones the simplest. Rules that explain the most holes come
+    first.
     """
     gone = ~reading.observed
     n_gone = gone.sum(axis=0)

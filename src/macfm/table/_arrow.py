@@ -125,17 +125,7 @@ def _native(values: np.ndarray, kind: object, data: ColumnData) -> object:
 
 
 def fill_dictionary(chunks: Any, rows: np.ndarray, values: list) -> Any:
-    """Return a dictionary array with values in ``rows``, new entries at its end.
-
-    Parameters
-    ----------
-    chunks : pyarrow.ChunkedArray
-        A dictionary column.
-    rows : ndarray of int of shape (n,)
-        Where values go.
-    values : list of length n
-        Entries, or what is to become one.
-    """
+    """Return a dictionary array with values in ``rows``, new entries at its end."""
     import pyarrow as pa
 
     whole = chunks.unify_dictionaries().combine_chunks()

@@ -24,16 +24,9 @@ def resolve_bounds(
 ) -> ColumnSchema:
     """Return the column with checked bounds.
 
-    Parameters
-    ----------
-    column : ColumnSchema
-        The column so far.
-    data : ColumnData
-        Its cells in fit.
-    wished : "auto", "observed", tuple (lo, hi) or None
-        What the user asked for; None is an open side, or no bounds at all.
-    as_numbers : bool
-        Whether the column is one of plain numbers, whatever it looks like.
+    ``wished`` is "auto", "observed", (lo, hi) with None for an open side, or None for
+    no bounds at all; ``as_numbers`` tells that the column is one of plain numbers,
+    whatever it looks like.
     """
     auto = isinstance(wished, str) and wished == "auto"
     if column.kind == "empty" or wished is None or (auto and column.categories):

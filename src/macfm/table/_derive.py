@@ -195,11 +195,8 @@ def keep_formulas(formulas: list[Formula], view: View) -> list[dict[int, np.ndar
     several, the model's values are taken for all but the last: the derived column if it
     is missing, else the last in the order of the formula. Formulas are solved one at a
     time: cells that only several of them together would give need not agree with all.
-
-    Returns
-    -------
-    list of dict of int to ndarray of bool of shape (n_rows,)
-        For each formula, by column, the rows in which it gave the cell.
+    Returned are, for each formula and by column, flags of the rows in which it gave the
+    cell, shape (n_rows,).
     """
     if not formulas:
         return []

@@ -106,20 +106,11 @@ class TableEncoder:
         return Encoded(x, observed)
 
     def complete(self, table: Table, x: np.ndarray, *, drawn: bool = False) -> Any:
-        """Return a native copy in which missing cells are decoded from x.
+        """Return a native copy in which missing cells are decoded from x, (n_rows, d).
 
-        Observed cells are copied, never decoded; columns with ``impute=False`` stay
-        as they are.
-
-        Parameters
-        ----------
-        table : Table
-            The table with holes.
-        x : ndarray of shape (n_rows, d)
-            Encoded values; only those of missing cells are read.
-        drawn : bool, default=False
-            Whether they are draws, which are reflected at the bounds of their column,
-            or central values, which are squeezed towards them.
+        Observed cells are copied, never decoded; columns with ``impute=False`` stay as
+        they are. Values that are ``drawn`` are reflected at the bounds of their column,
+        central values are squeezed towards them.
         """
         return table.write(self.decode(table, x, drawn=drawn))
 
@@ -146,19 +137,10 @@ class TableEncoder:
         return cells
 
     def category_probabilities(self, x: np.ndarray, name: Hashable) -> np.ndarray:
-        """Probabilities of the categories of one column.
+        """Probabilities of the categories of one column, from x of shape (n, d).
 
-        Parameters
-        ----------
-        x : ndarray of shape (n, d)
-            Encoded values.
-        name : hashable
-            A boolean or categorical column.
-
-        Returns
-        -------
-        ndarray of shape (n, n_categories)
-            In the order of the column's ``categories``; rows sum to 1.
+        Their shape is (n, n_categories), in the order of the column's ``categories``;
+        rows sum to 1.
         """
         x = self._checked_x(x, len(x))
         for _, column, codec, place in self._modelled():

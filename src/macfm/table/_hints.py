@@ -103,13 +103,7 @@ def warn_codes(names: Sequence[Hashable]) -> None:
 
 
 def number_mark(seen: np.ndarray) -> float | None:
-    """Return an extreme such as -999 that repeats, far from all other values.
-
-    Parameters
-    ----------
-    seen : ndarray of float of shape (n_observed,)
-        Observed values.
-    """
+    """Return an extreme such as -999 that repeats, far from all other values."""
     if len(seen) < 3:
         return None
     for value in (seen.min(), seen.max()):

@@ -106,18 +106,8 @@ def _kind(
 ) -> ColumnSchema:
     """Decide the kind of a column, with its categories and width.
 
-    Parameters
-    ----------
-    data : ColumnData
-        Its cells in fit.
-    as_categories, as_numbers : bool
-        Whether it is named in ``categorical`` or ``numeric``.
-    levels : sequence or None
-        Its levels in ``ordinal``.
-    as_amounts : bool
-        Whether other wishes tell that two distinct numbers are no categories.
-    max_one_hot : int
-        Most categories with a coordinate each.
+    ``levels`` are those it has in ``ordinal``; ``as_amounts`` tells that by other
+    wishes two distinct numbers are no categories.
     """
     column = ColumnSchema(
         name=data.name,

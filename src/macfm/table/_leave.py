@@ -71,15 +71,8 @@ def read_rules(
 ) -> list[LeaveRule]:
     """Read rules by column, in an order in which each follows those it looks at.
 
-    Parameters
-    ----------
-    schema : TableSchema
-        The columns.
-    leave : mapping of column name to str
-        The rules.
-    together : list of sets of column names
-        Columns that formulas tie to each other: a hole left in one is left in what
-        was computed from it.
+    ``together`` are columns that formulas tie to each other: a hole left in one is left
+    in what was computed from it.
     """
     check_names("leave", leave, schema.names)
     rules = {}

@@ -24,17 +24,7 @@ _OBJECT_LIMITS = {
 def parse_objects(
     name: Hashable, cells: np.ndarray, observed: np.ndarray
 ) -> ColumnData:
-    """Read an object column whose observed cells share one Python type.
-
-    Parameters
-    ----------
-    name : hashable
-        Name of the column, for messages.
-    cells : ndarray of object of shape (n_rows,)
-        The cells as they are.
-    observed : ndarray of bool of shape (n_rows,)
-        True where the cell holds a value.
-    """
+    """Read an object column whose observed cells share one Python type."""
     seen = cells[observed].tolist()
     family, tag = _common_type(name, seen)
     values = np.zeros(len(cells), dtype=object)

@@ -78,16 +78,7 @@ def read_wishes(
 ) -> Wishes | None:
     """Read the parameters `leave` and `derive`; None if they ask for nothing.
 
-    Parameters
-    ----------
-    schema : TableSchema
-        The columns of fit.
-    leave : mapping of column name to str, mask, or None
-        Holes that stay empty.
-    derive : mapping of column name to str, or None
-        Columns that follow from others.
-    table : Table or None
-        The table a mask belongs to; None if there is none yet.
+    ``table`` is the one a mask belongs to; None if there is none yet.
     """
     if isinstance(leave, str | bytes):
         raise TypeError(

@@ -87,18 +87,9 @@ def granule(seconds: np.ndarray, nanos: np.ndarray, tz: str | None) -> str:
 def snap(
     seconds: np.ndarray, nanos: np.ndarray, unit: str, tz: str | None, how: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Move points to a multiple of ``unit`` on the clock of ``tz``.
+    """Move points in UTC to a multiple of ``unit`` on the clock of ``tz``.
 
-    Parameters
-    ----------
-    seconds, nanos : ndarray of int64 of shape (n,)
-        Points in UTC.
-    unit : str
-        A key of ``NANOSECONDS``.
-    tz : str or None
-        Time zone whose midnights and full hours count.
-    how : {"nearest", "up", "down"}
-        Direction.
+    ``how`` is "nearest", "up" or "down".
     """
     size = NANOSECONDS[unit]
     if size < _SECOND:

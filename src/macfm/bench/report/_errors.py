@@ -82,16 +82,8 @@ def error_table(
 ) -> ScoreTable:
     """Return one of the twelve tables: methods × datasets, rank and ratio.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Tidy rows of one mechanism and rate.
-    split : {"in", "out"}
-        Rows that were imputed.
-    metric : {"mae", "rmse"}
-        Printed × 100.
-    beside : bool
-        Whether the published figures come along.
+    `rows` are the tidy rows of one mechanism and rate; errors are printed × 100, with
+    the published figures `beside` them if wanted.
     """
     mechanism, rate = rows["mechanism"].iloc[0], rows["rate"].iloc[0]
     name, datasets = f"{split}_{metric}", datasets_of(rows)
