@@ -106,6 +106,22 @@ class Dependence:
     left_out: tuple[str | int, ...]
     n_rows: int
 
+    def sentences(self, most: int) -> list[str]:
+        """Say it for a person, of at most so many columns at length."""
+        clear = [c for c in self.columns if c.strength != "none"]
+        said = [c.sentence() for c in clear[:most]]
+        for words, names in (
+            ("Likewise", [f"{c.column} ({c.strength})" for c in clear[most:]]),
+            (
+                "No sign of dependence",
+                [c.column for c in self.columns if c.strength == "none"],
+            ),
+            ("Too few cells to tell", self.left_out),
+        ):
+            if names:
+                said.append(f"{words}: {', '.join(map(str, names))}.")
+        return said
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         columns = [column.to_json() for column in self.columns]
