@@ -51,11 +51,6 @@ class Voice:
         if not self.quiet:
             click.echo(text, err=True)
 
-    def detail(self, text: str) -> None:
-        """Say it to those who asked for more."""
-        if self.verbose and not self.quiet:
-            click.echo(text, err=True)
-
     @contextmanager
     def log(self) -> Iterator[None]:
         """Write the library's log while it works, if asked for more."""
