@@ -77,7 +77,8 @@ def write_pages(
     folder = Path(output)
     files: dict[str, str | bytes] = {}
     drawings = {}
-    for picture in _pictures(sections) if figures else ():
+    pictures = [picture for section in sections for picture in section.pictures]
+    for picture in pictures if figures else ():
         figure = picture.draw()
         drawing = svg(figure)
         files[f"figures/{picture.slug}.svg"] = drawing
@@ -118,10 +119,6 @@ def make_sections(
         failure_section(frame),
     ]
     return [part for part in parts if part is not None]
-
-
-def _pictures(sections: Sequence[Section]) -> list[Any]:
-    return [picture for section in sections for picture in section.pictures]
 
 
 def _tables(sections: Sequence[Section]) -> list[Any]:

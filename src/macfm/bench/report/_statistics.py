@@ -125,11 +125,6 @@ def too_few_pairs(n_pairs: int, n_tests: int = 1) -> bool:
     return n_tests * 2.0 ** (1 - n_pairs) > ALPHA
 
 
-def geometric_mean(values: Sequence[float]) -> float:
-    """Return exp of the mean logarithm of some positive numbers."""
-    return float(np.exp(np.mean(np.log(values))))
-
-
 def everywhere(scores: pd.DataFrame) -> pd.Series:
     """Say which methods have a score on every dataset that any method has.
 
