@@ -72,7 +72,7 @@ ALLOWED = {
     "cli": (
         {
             *("macfm", "bench", "judge", "files", "profile", "report"),
-            *("_errors", "_words"),
+            *("_errors", "_progress", "_words"),
         },
         {"click", "pandas", "rich"},
     ),

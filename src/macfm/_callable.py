@@ -7,8 +7,6 @@ import sys
 from types import ModuleType
 from typing import Any
 
-__all__ = ["make_callable"]
-
 
 class _Callable(ModuleType):
     """A package that stands for its function of the same name."""
@@ -26,11 +24,5 @@ class _Callable(ModuleType):
 
 
 def make_callable(name: str) -> None:
-    """Let the package ``a.b`` be called in place of its function ``a.b.b``.
-
-    Parameters
-    ----------
-    name : str
-        Its ``__name__``.
-    """
+    """Let the package ``a.b``, by its name, be called in place of ``a.b.b``."""
     sys.modules[name].__class__ = _Callable

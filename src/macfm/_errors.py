@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ColumnError", "MacfmError", "ParameterError", "Said", "UnfitError"]
-
 
 class Said(str):
     """A sentence that names parameters, in Python's words until told otherwise.

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-__all__ = ["plain"]
-
 
 def plain(value: Any, *, digits: int | None = None) -> Any:
     """Return a value as JSON types: NaN and infinities as None, the rest as text.

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-__all__ = ["make_progress"]
-
 
 def make_progress(
     *parts: str, shown: bool = True, console: Console | None = None

@@ -7,18 +7,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["renamed"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def renamed(**names: str) -> Callable[[Function], Function]:
     """Let a function take parameters by former names too, with a FutureWarning.
 
-    Parameters
-    ----------
-    **names
-        The present name of each former one.
+    The names are given as ``former="present"``.
     """
 
     def wrap(function: Function) -> Function:

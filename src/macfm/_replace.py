@@ -21,8 +21,6 @@ try:
 except ImportError:  # Windows, where nothing tells a leftover from work in progress
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["move_file", "replace_file", "replace_folder", "restore_folder"]
-
 _UNFINISHED, _FORMER = "tmp", "old"
 
 
@@ -31,21 +29,8 @@ def replace_file(
 ) -> None:
     """Write a whole file or none: beside its place first, then over it.
 
-    A link is followed, and a file that is there hands on its permissions.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    data : bytes
-        What it shall hold.
-    overwrite : bool, default=True
-        Whether a file that is there may be replaced.
-
-    Raises
-    ------
-    OSError
-        Whose ``filename`` is `path`, whatever went wrong.
+    A link is followed, and a file that is there hands on its permissions; without
+    `overwrite` it is refused. The ``filename`` of an OSError is `path`.
     """
     target = os.path.realpath(path)
     with _named(path):
@@ -73,20 +58,9 @@ def replace_folder(
 ) -> None:
     """Write a folder of files that appears, or takes the place of another, at once.
 
-    Parameters
-    ----------
-    path : str or path
-        The folder.
-    files : iterable of (name, bytes)
-        What to write; may be made one at a time.
-    stale : callable
-        Whether a file of this name in the folder that is there does not go into the
-        new one. All else does, as links to the same files where there are such.
-
-    Raises
-    ------
-    OSError
-        Whose ``filename`` is `path`, whatever went wrong.
+    `files`, names and bytes, may be made one at a time. Files of the folder that is
+    there do not go into the new one if their name is `stale`; all else does, as links
+    to the same files where there are such. The ``filename`` of an OSError is `path`.
     """
     target = os.path.realpath(path)
     restore_folder(target)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 
-__all__ = ["outside", "warn_user"]
-
 # scikit-learn wraps `transform`, so that its frames lie between as well.
 _PASSED = ("macfm", "sklearn")
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
-__all__ = ["aligned", "count", "listed", "percent", "read_seconds", "seconds_words"]
-
 _TIME = re.compile(r"(?:([0-9.]+)h)?(?:([0-9.]+)m(?:in)?)?(?:([0-9.]+)s?)?")
 
 

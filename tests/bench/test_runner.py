@@ -19,7 +19,6 @@ from macfm.bench.datasets import LoadedTable, load_table
 from macfm.bench.records import FORMAT, append_record, read_records
 from macfm.bench.runner import interpreter_for, make_plan
 from macfm.bench.spec import Cell, Spec
-from macfm.bench.summary import Outcomes
 from macfm.judge import methods
 
 PLUGIN = '''
@@ -526,15 +525,6 @@ def test_a_run_whose_parent_was_killed_half_way_goes_on(plan):
     assert (record["label"], record["status"]) == ("reader", "ok")
     assert [r["label"] for r in read_records(rest.output)] == ["mean", "reader"]
     assert plan(spec).n_cells == 0
-
-
-@pytest.mark.parametrize(("mood", "failed"), [("good", False), ("bad", True)])
-def test_a_run_in_which_everything_failed_can_be_told(plan, mood, failed):
-    work = plan(replace(SPEC, methods=("toy",), settings={"toy": {"mood": mood}}))
-    found = Outcomes.of(work.run())
-    assert found.all_failed is failed
-    assert found.n_ok + found.n_failed == work.n_cells == 1
-    assert not Outcomes.of([]).all_failed
 
 
 def test_records_are_lines_of_json(plan):

@@ -343,10 +343,7 @@ def _about(holes: Holes) -> dict[str, Any]:
     """What a record says of its table and its masks."""
     rates = {}
     for part in ("train", "test"):
-        truth, hidden = (
-            getattr(holes, f"{part}_truth"),
-            getattr(holes, f"{part}_hidden"),
-        )
+        truth, hidden = (getattr(holes, f"{part}_{of}") for of in ("truth", "hidden"))
         overall, columns = realised_rate(truth, hidden)
         names = map(str, truth.columns)
         rates[part] = {
@@ -384,10 +381,8 @@ def main() -> None:
         records.write(record_line(record))
         records.flush()
 
-    def write_start(record: dict[str, Any]) -> None:
-        write(record | {"status": "started"})
-
-    for record in run_job(job, on_start=write_start):
+    started = {"status": "started"}
+    for record in run_job(job, on_start=lambda record: write(record | started)):
         write(record)
 
 

@@ -3,56 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from macfm.bench.records import record_key
 
-__all__ = ["Outcomes", "ranking", "ranking_table"]
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """How many cells have a result, and how many have none.
-
-    Examples
-    --------
-    >>> Outcomes.of([{"status": "failed"}, {"status": "timeout"}])
-    Outcomes(n_ok=0, n_failed=2)
-    """
-
-    n_ok: int
-    n_failed: int
-
-    @classmethod
-    def of(cls, records: Iterable[Mapping[str, Any]]) -> Outcomes:
-        """Count records; `macfm.bench.records.latest` leaves one a cell."""
-        done = [record["status"] == "ok" for record in records]
-        return cls(sum(done), len(done) - sum(done))
-
-    @property
-    def all_failed(self) -> bool:
-        """Whether cells were run and none has a result."""
-        return self.n_failed > 0 and self.n_ok == 0
+__all__ = ["ranking", "ranking_table"]
 
 
 def ranking(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the methods of records, best first.
 
-    Parameters
-    ----------
-    records : iterable of records
-        Records of one or more tables. Failures are left out, and ablations unless
-        there is nothing else.
-
-    Returns
-    -------
-    ranking : DataFrame
-        One row a method: average rank of the out-of-sample MAE and RMSE over cells,
-        their means and that of the accuracy, seconds to fit and impute, cells counted.
-        Ranks compare methods only in cells that all of them finished.
+    Failures are left out, and ablations unless there is nothing else. One row a method:
+    average rank of the out-of-sample MAE and RMSE over cells, their means and that of
+    the accuracy, seconds to fit and impute, cells counted. Ranks compare methods only
+    in cells that all of them finished.
     """
     done = [record for record in records if record["status"] == "ok"]
     rows = [

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from macfm._progress import make_progress
 from macfm.cli import _parse
 from macfm.cli._command import (
     Polite,
@@ -253,14 +254,6 @@ def _carry_out(plan: Plan, keys: Collection[Any], *, quiet: bool) -> None:
     It fails if none of its cells, which have these keys, has a result.
     """
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     from macfm.bench.records import latest, read_records, record_key
     from macfm.bench.summary import ranking_table
@@ -268,16 +261,8 @@ def _carry_out(plan: Plan, keys: Collection[Any], *, quiet: bool) -> None:
     screen, errors = Console(stderr=True, quiet=quiet), Console(stderr=True)
     if plan.n_done:
         screen.print(f"{plan.n_done} cells have a record in {plan.output} already")
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=screen,
-        disable=quiet or not screen.is_terminal,
-    )
+    parts = ("{task.description}", "bar", "count", "elapsed", "left:", "left")
+    bar = make_progress(*parts, shown=not quiet, console=screen)
     n_failed = 0
     with bar, closing(plan.run()) as records:
         task = bar.add_task("cells", total=plan.n_cells)

@@ -111,15 +111,7 @@ class Polite(click.Command):
 
 
 class Choice(click.Choice):
-    """One of several words, of which some had another spelling.
-
-    Parameters
-    ----------
-    choices : sequence of str
-        The words.
-    old : mapping of str to str
-        Former spellings.
-    """
+    """One of several words, of which some had another, an `old` spelling."""
 
     def __init__(self, choices: Sequence[str], old: Mapping[str, str]) -> None:
         super().__init__(choices)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from macfm._progress import make_progress
 from macfm.cli import _model, _parse
 from macfm.cli._command import Polite, comparison_option
 from macfm.cli._failures import Failure
@@ -149,17 +150,8 @@ def _check_methods(chosen: list[str]) -> None:
 @contextmanager
 def _progress(voice: Voice) -> Iterator[Any]:
     """Show a bar of the fits on a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    screen = console(err=True)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=screen,
-        transient=True,
-        disable=voice.quiet or not screen.is_terminal,
-    )
+    parts = ("{task.description}", "bar", "count")
+    bar = make_progress(*parts, shown=not voice.quiet, console=console(err=True))
     with bar:
         task = bar.add_task("fits", total=None)
 

@@ -32,14 +32,8 @@ def failure(
 ) -> Failure:
     """Turn an error of the library into one of a command.
 
-    Parameters
-    ----------
-    error : Exception
-        What was raised.
-    where : str, default=""
-        File that is at fault, unless a parameter is.
-    exit_code : int, default=None
-        What to end with, unless a parameter is at fault; None leaves it to the error.
+    Unless a parameter is at fault it names the file `where` and ends with `exit_code`,
+    by default with that of the error.
     """
     said = sentence(error)
     if isinstance(error, ParameterError):

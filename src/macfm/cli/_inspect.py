@@ -25,7 +25,7 @@ from macfm.cli._tables import Source, read_source
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from macfm.profile import ColumnProfile, TableProfile
+    from macfm.profile import TableProfile
 
 MOST_COLUMNS = 60
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -126,7 +126,7 @@ def _show_columns(screen: Console, found: TableProfile, *, every: bool) -> None:
             f"{column.n_missing:,}" if column.n_missing else "",
             percent(column.missing_rate) if column.n_missing else "",
             _bar(column.missing_rate, length),
-            _values(column),
+            column.words or ("no value" if column.kind == "empty" else ""),
         )
         for column in columns
     ]
@@ -144,54 +144,12 @@ def _bar(share: float, length: int) -> str:
     return ("█" * whole + (_EIGHTHS[rest] if rest else "")).ljust(length)
 
 
-def _values(column: ColumnProfile) -> str:
-    """Say in a few words what a column holds."""
-    told = column.summary
-    if "top" in told:
-        shown = ", ".join(str(value) for value, _ in told["top"])
-        more = (column.n_distinct or 0) - len(told["top"])
-        n = count(column.n_distinct or 0, "value")
-        if column.is_constant:
-            return f"always {shown}"
-        if column.identifier_like:
-            return f"{n}, an identifier?"
-        return f"{n}: {shown}" + (", …" if more > 0 else "")
-    if "min" in told:
-        low, middle, high = (_short(told[name]) for name in ("min", "median", "max"))
-        if column.is_constant:
-            return f"always {low}"
-        return f"{low} to {high} ({middle})"
-    return {"empty": "no value", "ignored": ""}.get(column.kind, "")
-
-
-def _short(value: Any) -> str:
-    if not isinstance(value, float):
-        return str(value)
-    if value == int(value) and abs(value) < 1e7:
-        return f"{int(value)}"
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
 def _show_patterns(screen: Console, found: TableProfile, *, n_listed: int) -> None:
-    from macfm.profile import percent
-
     patterns = found.patterns
     if not found.n_missing:
         return
-    listed = patterns.most_frequent[:n_listed]
-    total = count(patterns.n_patterns, "pattern")
-    which = (
-        f"the {len(listed)} commonest of " if len(listed) < patterns.n_patterns else ""
-    )
-    _heading(screen, f"Missing together ({which}{total})")
-    rows = [
-        (
-            f"{pattern.n_rows:,}",
-            percent(pattern.share),
-            ", ".join(map(str, pattern.missing)) or "nothing: complete rows",
-        )
-        for pattern in listed
-    ]
+    heading, rows = patterns.told(n_listed)
+    _heading(screen, heading)
     headings = (">rows", ">", "missing")
     screen.print(plain_table(headings, rows, width=screen.width, wrap=True))
     if patterns.monotone:
@@ -207,19 +165,8 @@ def _show_dependence(screen: Console, found: TableProfile, *, n_listed: int) -> 
     if found.little is None or found.dependence is None or not found.n_missing:
         return
     _heading(screen, "What the holes depend on")
-    item(screen, found.little.sentence())
-    clear = [c for c in found.dependence.columns if c.strength != "none"]
-    for column in clear[:n_listed]:
-        item(screen, column.sentence())
-    if len(clear) > n_listed:
-        rest = ", ".join(f"{c.column} ({c.strength})" for c in clear[n_listed:])
-        item(screen, f"Likewise: {rest}.")
-    none = [str(c.column) for c in found.dependence.columns if c.strength == "none"]
-    if none:
-        item(screen, f"No sign of dependence: {', '.join(none)}.")
-    if found.dependence.left_out:
-        few = ", ".join(map(str, found.dependence.left_out))
-        item(screen, f"Too few cells to tell: {few}.")
+    for said in (found.little.sentence(), *found.dependence.sentences(n_listed)):
+        item(screen, said)
     screen.print(CAVEAT, style="dim")
 
 

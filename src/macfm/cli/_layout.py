@@ -80,16 +80,8 @@ def plain_table(
 ) -> Table:
     """Lay out rows without a frame; the last column takes the room that is left.
 
-    Parameters
-    ----------
-    headings : sequence of str
-        One a column; one that begins with > stands to the right.
-    rows : sequence of sequences of str
-        The cells.
-    width : int
-        Width of the screen.
-    wrap : bool, default=False
-        Whether the last column wraps rather than being cut short.
+    A heading that begins with > stands to the right. The last column is cut short
+    unless it may `wrap`.
     """
     from rich.cells import cell_len
     from rich.table import Table

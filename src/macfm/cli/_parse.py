@@ -265,15 +265,7 @@ def listed(given: Iterable[str]) -> tuple[str, ...]:
 def marks(
     given: Iterable[str], usual: Collection[str]
 ) -> list[str] | dict[str, list[str]] | None:
-    """Read ``-999,none`` for all columns or ``age=-999`` for one.
-
-    Parameters
-    ----------
-    given : iterable of str
-        What was given.
-    usual : collection of str
-        Marks that hold beside those given.
-    """
+    """Read ``-999,none`` for all columns or ``age=-999`` for one, beside usual ones."""
     given = list(given)
     by_column = [text for text in given if "=" in text]
     if not given:

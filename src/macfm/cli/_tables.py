@@ -30,20 +30,13 @@ _TYPED_FORMATS = {"parquet", "pq", "feather", "arrow", "jsonl", "ndjson"}
 
 @dataclass(frozen=True)
 class Source:
-    """A table, and which of its columns the user spoke of.
+    """A table, and which of its columns the user spoke of."""
 
-    Attributes
-    ----------
-    file : TableFile
-        The table as it was read.
-    ignore : list of str
-        Columns that take no part, those of `--id` among them.
-    ids : list of str
-        Columns that name the rows.
-    """
-
+    #: The table as it was read.
     file: TableFile
+    #: Columns that take no part, those of `--id` among them.
     ignore: list[str]
+    #: Columns that name the rows.
     ids: list[str]
 
     @property
@@ -88,16 +81,9 @@ class Source:
 def read_source(
     data: str, options: Mapping[str, Any], *, kinds: Mapping[str, str] | None = None
 ) -> Source:
-    """Read a table with the options of a command.
+    """Read a table, "-" for standard input, with the options of a command.
 
-    Parameters
-    ----------
-    data : str
-        Path, or "-" for standard input.
-    options : mapping
-        The command's parameters.
-    kinds : mapping of column to str, default=None
-        Kinds that columns of a text file must have.
+    Columns of a text file can be told which `kinds` they must have.
     """
     given = {
         "format": options["from_"],
@@ -157,19 +143,10 @@ def check_targets(
 ) -> None:
     """Refuse places that cannot be written to before any work is done.
 
-    Parameters
-    ----------
-    force : bool
-        Whether existing files may be replaced.
-    draws : bool
-        Whether `output` takes several tables.
-    to : str or None
-        Format of `output`.
-    reads : mapping of str to str, default=None
-        Files that the command reads, by the words for them; they must be there. Only
-        ``output`` may take the place of one, the table it completes.
-    **paths : str or None
-        ``output``, ``model`` and ``report``.
+    `paths` are ``output``, ``model`` and ``report``; the first is of the format `to`
+    and takes several tables if these are `draws`. `reads` are files that the command
+    reads, by the words for them: they must be there, and only ``output`` may take the
+    place of one, the table it completes.
     """
     from macfm.files import check_target
 

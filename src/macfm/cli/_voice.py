@@ -40,12 +40,7 @@ def spoken_warnings(*, quiet: bool) -> Iterator[None]:
 class Voice:
     """What a command says beside its result, on standard error.
 
-    Parameters
-    ----------
-    quiet : bool
-        Say nothing but warnings and errors.
-    verbose : bool
-        Say more.
+    If it is quiet, nothing but warnings and errors.
     """
 
     def __init__(self, *, quiet: bool, verbose: bool) -> None:
@@ -54,11 +49,6 @@ class Voice:
     def say(self, text: str) -> None:
         """Say what was done."""
         if not self.quiet:
-            click.echo(text, err=True)
-
-    def detail(self, text: str) -> None:
-        """Say it to those who asked for more."""
-        if self.verbose and not self.quiet:
             click.echo(text, err=True)
 
     @contextmanager

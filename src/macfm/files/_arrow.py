@@ -19,25 +19,15 @@ from macfm.files._table_file import Fill, Filled, TableFile
 from macfm.files._times import nearest_times
 from macfm.table import FAMILIES, as_table, fill_dictionary
 
-__all__ = ["ArrowFile", "read_arrow"]
-
 _CODECS = {"SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4"}
 
 
 class ArrowFile(TableFile):
     """A table of Arrow columns.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The file as it was read.
-    texts : dict of str to list
-        For columns of types that have no place in a frame, such as lists and times of
-        day: the text that stands for each value.
-    codec : str
-        Compression inside a Parquet file.
-    source, form, frame, kinds, marks, notes
-        As in TableFile.
+    `texts` are those that stand for the values of columns whose types have no place in
+    a frame, such as lists and times of day; `codec` is the compression inside a Parquet
+    file.
     """
 
     def __init__(

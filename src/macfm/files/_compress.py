@@ -11,8 +11,6 @@ from types import ModuleType
 
 from macfm.files._errors import FileError, optional
 
-__all__ = ["compress", "decompress"]
-
 
 def decompress(data: bytes, compression: str | None, name: str) -> bytes:
     """Return the plain bytes; `name` is the file's, for messages."""

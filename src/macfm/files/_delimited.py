@@ -26,8 +26,6 @@ from macfm.files._records import (
 from macfm.files._styles import FloatStyle
 from macfm.files._table_file import Fill, Filled, StyledFile
 
-__all__ = ["DelimitedFile", "read_delimited"]
-
 _SEP_LINE = re.compile(r'"?sep=(.)"?\r?\n')
 _GROUPED_POINT = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+").fullmatch
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?").fullmatch
@@ -36,20 +34,8 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?").fullmatch
 class DelimitedFile(StyledFile):
     """A table of delimited text.
 
-    Parameters
-    ----------
-    text : Text
-        The decoded file.
-    records : Records
-        Its raw fields.
-    header : int
-        Which record holds the names of the columns.
-    data : list of int
-        Which records hold the rows.
-    columns : dict of str to TextColumn
-        What was found out about each column.
-    source, form, frame, notes
-        As in TableFile.
+    Of its records, `header` holds the names of the columns and those of `data` the
+    rows.
     """
 
     def __init__(

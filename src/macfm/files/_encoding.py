@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from macfm.files._errors import FileError
 
-__all__ = ["Text", "decode"]
-
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -21,23 +19,15 @@ _BOMS = (
 
 @dataclass(frozen=True)
 class Text:
-    """The text of a file and how it was encoded.
+    """The text of a file and how it was encoded."""
 
-    Attributes
-    ----------
-    text : str
-        Without the byte order mark.
-    encoding : str
-        Name of the encoding.
-    bom : bytes
-        The byte order mark, empty where there was none.
-    notes : tuple of str
-        What a person should know about the choice.
-    """
-
+    #: Without the byte order mark.
     text: str
+    #: Name of the encoding.
     encoding: str
+    #: The byte order mark, empty where there was none.
     bom: bytes = b""
+    #: What a person should know about the choice.
     notes: tuple[str, ...] = ()
 
     def encode(self, text: str, name: str) -> bytes:

@@ -7,8 +7,6 @@ from types import ModuleType
 
 from macfm._errors import MacfmError
 
-__all__ = ["FileError", "optional"]
-
 _EXTRAS = {
     "pyarrow": ("parquet", "Parquet and Feather files"),
     "openpyxl": ("excel", "Excel files"),

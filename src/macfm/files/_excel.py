@@ -25,23 +25,9 @@ from macfm.files._styles import (
 from macfm.files._table_file import Fill, StyledFile
 from macfm.files._times import TimeStyle
 
-__all__ = ["ExcelFile", "read_excel"]
-
 
 class ExcelFile(StyledFile):
-    """A table in a sheet.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    sheet : str
-        Name of the sheet.
-    columns : dict of str to TextColumn
-        What was found out about each column.
-    source, form, frame, notes
-        As in TableFile.
-    """
+    """A table in a sheet of a workbook, of which `data` are the bytes."""
 
     def __init__(
         self,

@@ -7,16 +7,6 @@ from pathlib import PurePath
 
 from macfm.files._errors import FileError
 
-__all__ = [
-    "COMPRESSIONS",
-    "FORMATS",
-    "Format",
-    "check_content",
-    "compression_of",
-    "format_of_content",
-    "resolve_format",
-]
-
 _SUFFIXES = {
     "csv": "csv",
     "txt": "csv",
@@ -88,12 +78,7 @@ class Format:
 def resolve_format(path: str, given: str | None) -> Format | None:
     """Return the format of a path, None where only the content can tell ("-").
 
-    Parameters
-    ----------
-    path : str
-        A path, or "-" for standard input or output.
-    given : str or None
-        A format's name, which goes before the suffix.
+    A format's name that is `given` goes before the suffix.
 
     Examples
     --------

@@ -14,8 +14,6 @@ from macfm.files._formats import Format
 from macfm.files._records import quote
 from macfm.files._sheet import cell_setter, save_book, why_text
 
-__all__ = ["encode_frame", "plain_values"]
-
 _MOST_SHEET_ROWS = 1_048_576
 
 
@@ -24,16 +22,8 @@ def encode_frame(
 ) -> tuple[bytes, list[str]]:
     """Return the bytes of a new file, and notes on what the format made of it.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    kinds : dict of column to str
-        Kinds of its columns, which tell dates from times.
-    form : Format
-        The format to write; its compression is left to the caller.
-    name : str
-        Name of the file in messages.
+    Its compression is left to the caller. The `kinds` of columns tell dates from times,
+    and `name` is that of the file in messages.
     """
     if form.name in ("parquet", "feather"):
         return _arrow(frame, kinds, form.name), []

@@ -20,28 +20,18 @@ from macfm.files._styles import (
 )
 from macfm.files._times import TimeStyle, has_odd_zone
 
-__all__ = ["TextColumn", "check_kinds", "infer"]
-
 
 @dataclass
 class TextColumn:
-    """What was found out about a column of texts.
+    """What was found out about a column of texts."""
 
-    Attributes
-    ----------
-    style : Style
-        How its values are written.
-    value_of : dict of str to value
-        The value of each distinct text, None where it stands for a missing one.
-    marks : dict of str to int
-        The marks of missing values that occur, and how often.
-    notes : list of str
-        What a person should know.
-    """
-
+    #: How its values are written.
     style: Style
+    #: The value of each distinct text, None where it stands for a missing one.
     value_of: dict
+    #: The marks of missing values that occur, and how often.
     marks: dict[str, int]
+    #: What a person should know.
     notes: list[str] = field(default_factory=list)
 
     def value(self, text: str) -> Any:

@@ -24,8 +24,6 @@ from macfm.files._styles import (
 )
 from macfm.files._table_file import Fill, Filled, StyledFile
 
-__all__ = ["JsonLinesFile", "read_json_lines"]
-
 _space = re.compile(r"[ \t\r]*").match
 # Numbers are read from their text, whatever their length.
 _value = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
@@ -37,22 +35,9 @@ Spans = dict[str, tuple[int, int]]
 class JsonLinesFile(StyledFile):
     """A table of JSON objects.
 
-    Parameters
-    ----------
-    text : Text
-        The decoded file.
-    lines : list of str
-        Its lines without their endings.
-    data : list of int
-        Which lines hold the rows; the others are blank.
-    spans : list of dict of str to (start, end)
-        Where the value of each key stands in the line of each row.
-    columns : dict of str to TextColumn
-        What was found out about each column.
-    tokens : dict of str to dict
-        How each text of a column of text is written in JSON.
-    source, form, frame, notes
-        As in TableFile.
+    `lines` have no endings; those that are not of `data` are blank. `spans` tell where
+    the value of each key stands in the line of each row, `tokens` how each text of a
+    column of text is written in JSON.
     """
 
     def __init__(

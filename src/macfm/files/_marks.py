@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from macfm.files._errors import FileError
 
-__all__ = ["MARKS", "MARKS_OUTSIDE_TEXT", "Marks", "numbers_among", "spellings"]
-
 # Three zeros after a point or comma may be thousands.
 _WHOLE = re.compile(r"([-+]?\d+)(?:[.,](?:0|00|0{4,}))?")
 

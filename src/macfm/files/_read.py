@@ -23,8 +23,6 @@ from macfm.files._marks import Marks
 from macfm.files._table_file import TableFile
 from macfm.files._target import display_name, read_bytes
 
-__all__ = ["read_table"]
-
 
 def read_table(
     path: str | os.PathLike[str],

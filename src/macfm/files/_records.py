@@ -7,15 +7,6 @@ from dataclasses import dataclass
 
 from macfm.files._errors import FileError
 
-__all__ = [
-    "Records",
-    "is_quoted",
-    "quote",
-    "sniff_delimiter",
-    "split_records",
-    "unquote",
-]
-
 DELIMITERS = (",", ";", "\t", "|")
 
 # Possessive, so that a doubled quote is never taken for the end of the field.
@@ -28,23 +19,16 @@ class Records:
     """The lines of a delimited file.
 
     ``"".join(delimiter.join(fields[i]) + ends[i])`` is the text of the file.
-
-    Attributes
-    ----------
-    delimiter : str
-        What stands between two fields.
-    fields : list of list of str
-        The raw fields of each record, with their quotes and spaces. A blank line is
-        one field.
-    ends : list of str
-        The line ending of each record, empty for a last line without one.
-    lines : list of int
-        Number of the line on which each record begins, from 1.
     """
 
+    #: What stands between two fields.
     delimiter: str
+    #: The raw fields of each record, with their quotes and spaces. A blank line is one
+    #: field.
     fields: list[list[str]]
+    #: The line ending of each record, empty for a last line without one.
     ends: list[str]
+    #: Number of the line on which each record begins, from 1.
     lines: list[int]
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from macfm.files._errors import FileError, optional
 
-__all__ = ["cell_setter", "cell_text", "save_book", "why_text"]
-
 _MOST_CHARACTERS = 32_767
 _FIRST_DAY = dt.date(1900, 3, 1)  # Excel counts a 29 February 1900, which never was
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
@@ -21,13 +19,7 @@ _NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]").search
 
 
 def why_text(values: Iterable[Any]) -> str | None:
-    """Say why a column must be written as text to be kept in Excel, or None.
-
-    Parameters
-    ----------
-    values : iterable
-        The column as `plain_values` gives it.
-    """
+    """Say why a column of plain values must be text to be kept in Excel, or None."""
     return next((reason for value in values if (reason := _why(value))), None)
 
 

@@ -13,22 +13,6 @@ import pandas as pd
 
 from macfm.table import FAMILIES
 
-__all__ = [
-    "OPEN",
-    "WHOLE",
-    "BooleanStyle",
-    "Bounds",
-    "EmptyStyle",
-    "FloatStyle",
-    "IntegerStyle",
-    "Style",
-    "TextStyle",
-    "number_style",
-    "rounded",
-    "text_array",
-    "why_no_number",
-]
-
 Bounds = tuple[Any, Any]
 """Least and greatest number or time that may fill a column, None where it is open."""
 
@@ -109,15 +93,10 @@ class EmptyStyle(Style):
 
 @dataclass(frozen=True)
 class IntegerStyle(Style):
-    """Whole numbers without leading zeros.
+    """Whole numbers without leading zeros."""
 
-    Attributes
-    ----------
-    suffix : str
-        ``".0"`` or ``",0"`` where integers with gaps were written as ``72.0`` or
-        ``72,0``, else empty.
-    """
-
+    #: ``".0"`` or ``",0"`` where integers with gaps were written as ``72.0`` or
+    #: ``72,0``, else empty.
     suffix: str = ""
     family = "integer"
 
@@ -152,21 +131,14 @@ class IntegerStyle(Style):
 
 @dataclass(frozen=True)
 class FloatStyle(Style):
-    """Numbers with decimals.
+    """Numbers with decimals."""
 
-    Attributes
-    ----------
-    least, most : int or None
-        Fewest and most decimals that the column shows; None writes all there are.
-    digits : int or None
-        Most significant digits, where the column has exponents.
-    comma : bool
-        Whether decimals stand behind a comma.
-    """
-
+    #: Fewest and most decimals that the column shows; None writes all there are.
     least: int = 0
     most: int | None = None
+    #: Most significant digits, where the column has exponents.
     digits: int | None = None
+    #: Whether decimals stand behind a comma.
     comma: bool = False
     family = "float"
 

@@ -19,26 +19,16 @@ from macfm.files._infer import TextColumn
 from macfm.files._styles import OPEN, Bounds, Style
 from macfm.files._target import check_target, is_folder, write_bytes, write_folder
 
-__all__ = ["Fill", "Filled", "StyledFile", "TableFile", "fill_frame"]
-
 
 @dataclass(frozen=True)
 class Filled:
-    """What fills the holes of one column.
+    """What fills the holes of one column."""
 
-    Attributes
-    ----------
-    rows : ndarray of int of shape (n_filled,)
-        Numbers of the rows, from 0.
-    values : list of length n_filled
-        Their values.
-    bounds : (low, high)
-        What numbers and times were to lie within; rounding does not take them out of
-        it.
-    """
-
+    #: Numbers of the rows, from 0; shape (n_filled,).
     rows: np.ndarray
+    #: Their values; of length n_filled.
     values: list
+    #: What numbers and times were to lie within; rounding does not take them out of it.
     bounds: Bounds = OPEN
 
 
@@ -359,15 +349,7 @@ class TableFile(ABC):
 
 
 class StyledFile(TableFile):
-    """A table whose columns have a style, in which what fills them is written.
-
-    Parameters
-    ----------
-    columns : dict of str to TextColumn
-        What was found out about each column.
-    source, form, frame, notes
-        As in TableFile.
-    """
+    """A table whose columns have a style, in which what fills them is written."""
 
     def __init__(
         self,

@@ -15,15 +15,6 @@ from macfm._errors import Said
 from macfm._replace import replace_file, replace_folder, restore_folder
 from macfm.files._errors import FileError
 
-__all__ = [
-    "check_target",
-    "display_name",
-    "is_folder",
-    "read_bytes",
-    "write_bytes",
-    "write_folder",
-]
-
 
 def display_name(path: str) -> str:
     """Name of a source in messages."""
@@ -139,17 +130,8 @@ def write_folder(
 ) -> None:
     """Write several files into a folder that appears when all of them are there.
 
-    Parameters
-    ----------
-    folder : str
-        The folder, which must be new or empty unless `force`.
-    files : iterable of (name, bytes)
-        What to write; may be made one at a time.
-    stale : str
-        Pattern of the files that an earlier run left; with `force` they go, and all
-        else in the folder stays.
-    force : bool
-        Whether an existing folder may be replaced.
+    It must be new or empty, unless `force`: then files that an earlier run left, of the
+    pattern `stale`, go, and all else in it stays. `files` may be made one at a time.
     """
     _check_folder(folder, force=force)
     try:

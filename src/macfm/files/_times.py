@@ -14,8 +14,6 @@ import pandas as pd
 
 from macfm.files._styles import OPEN, Bounds, Style, rounded
 
-__all__ = ["TimeStyle", "has_odd_zone", "nearest_times"]
-
 _TIME = (
     r"(?:(?P<gap>[T ])(?P<minute>[0-9]{2}:[0-9]{2})(?P<second>:[0-9]{2})?"
     r"(?P<part>\.[0-9]{1,9})?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"
@@ -52,30 +50,20 @@ def nearest_times(step: str) -> list[methodcaller]:
 
 @dataclass(frozen=True)
 class TimeStyle(Style):
-    """Dates, with or without a time of day.
+    """Dates, with or without a time of day."""
 
-    Attributes
-    ----------
-    layout : str
-        Order of year, month and day and what stands between them.
-    padded : bool
-        Whether days and months below ten have a leading zero.
-    gap : str
-        What stands between date and time, empty for dates alone.
-    seconds : bool
-        Whether times show seconds.
-    least, most : int
-        Fewest and most decimals of the seconds.
-    zone : str
-        The time zone as written, one for the whole column.
-    """
-
+    #: Order of year, month and day and what stands between them.
     layout: str = "y-m-d"
+    #: Whether days and months below ten have a leading zero.
     padded: bool = True
+    #: What stands between date and time, empty for dates alone.
     gap: str = " "
+    #: Whether times show seconds.
     seconds: bool = True
+    #: Fewest and most decimals of the seconds.
     least: int = 0
     most: int = 6
+    #: The time zone as written, one for the whole column.
     zone: str = ""
     family = "datetime"
 

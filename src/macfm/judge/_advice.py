@@ -11,8 +11,6 @@ import pandas as pd
 
 from macfm._words import listed, seconds_words
 
-__all__ = ["Advice", "Ranking", "advise", "rank", "verdict"]
-
 QUICKER, WORTH = 2.0, 1.0  # times as quick, and seconds a fit, to give up a shade for
 LOWER = {"rmse_ratio": True, "mae_ratio": True, "accuracy": False}
 KINDS = {"rmse_ratio": "numbers", "accuracy": "categories"}
@@ -54,25 +52,17 @@ class Advice:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The methods by one score.
+    """The methods by one score."""
 
-    Attributes
-    ----------
-    score : str
-        ``"rmse_ratio"`` or ``"accuracy"``.
-    order : list of str
-        Names of the methods, the best first.
-    tied, behind : list of str
-        Those that differ from the best by no more than two standard errors of the
-        difference, the best left out, and those that differ by more.
-    near : list of str
-        Those within one standard error of the best, and the best itself.
-    """
-
+    #: ``"rmse_ratio"`` or ``"accuracy"``.
     score: str
+    #: Names of the methods, the best first.
     order: list[str]
+    #: Those that differ from the best by no more than two standard errors of the
+    #: difference, the best left out, and those that differ by more.
     tied: list[str]
     behind: list[str]
+    #: Those within one standard error of the best, and the best itself.
     near: list[str]
 
     @property

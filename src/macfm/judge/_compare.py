@@ -23,8 +23,6 @@ from macfm.table import TableSchema, as_table, read_wishes, seldom_repeats
 if TYPE_CHECKING:
     from macfm.imputer import MACFMImputer
 
-__all__ = ["compare", "usual_methods"]
-
 LEAST_CELLS = 10  # observed cells a column needs to be scored
 LEAST_LEFT = 5  # observed cells a fold leaves to a column
 MOST_CATEGORIES = 200

@@ -12,8 +12,6 @@ from macfm._plain import plain
 from macfm._words import aligned, listed, seconds_words
 from macfm.judge._advice import Advice, advise, verdict
 
-__all__ = ["Comparison"]
-
 FORMAT = 2
 """Version of the JSON layout."""
 MOST_NAMES = 8

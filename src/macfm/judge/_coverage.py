@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-__all__ = ["LEVELS", "coverage_table", "expected_coverage", "held_by_rank"]
-
 LEVELS = (0.5, 0.8, 0.9)
 LEAST_GAP = 0.05  # of coverage: less is not worth a name
 RISK = 0.05  # of naming any column of a calibrated table
@@ -32,19 +30,8 @@ def expected_coverage(level: float, n_draws: int) -> float:
 def held_by_rank(draws: np.ndarray, truth: np.ndarray, level: float) -> np.ndarray:
     """Return whether the central range of the draws holds each truth, ties in halves.
 
-    Parameters
-    ----------
-    draws : ndarray of shape (n_draws, n_cells)
-        Draws of each cell.
-    truth : ndarray of shape (n_cells,)
-        What was hidden.
-    level : float
-        Probability of the range.
-
-    Returns
-    -------
-    ndarray of shape (n_cells,)
-        0 or 1, and in between where the truth lies at an end of the range.
+    `draws` has the shape (n_draws, n_cells), `truth` and what is returned (n_cells,): 0
+    or 1, and in between where the truth lies at an end of the range.
 
     Notes
     -----
@@ -72,19 +59,10 @@ def held_by_rank(draws: np.ndarray, truth: np.ndarray, level: float) -> np.ndarr
 def coverage_table(cells: list[pd.DataFrame], *, n_draws: int) -> pd.DataFrame:
     """Return the coverage over all columns, then column by column.
 
-    Parameters
-    ----------
-    cells : list of DataFrame
-        One row a hidden cell and level: ``column``, ``level``, ``held``.
-    n_draws : int
-        Draws behind the intervals.
-
-    Returns
-    -------
-    DataFrame
-        ``column`` (None for all together), ``level``, ``n_cells``, ``coverage``,
-        ``expected`` and ``off``: "narrow" or "wide" for a column whose coverage is
-        further from the expected one than chance explains, else None.
+    `cells` has one row a hidden cell and level: ``column``, ``level``, ``held``. What
+    is returned has ``column`` (None for all together), ``level``, ``n_cells``,
+    ``coverage``, ``expected`` and ``off``: "narrow" or "wide" for a column whose
+    coverage is further from the expected one than chance explains, else None.
     """
     names = ["column", "level", "n_cells", "coverage", "expected", "off"]
     if not cells:

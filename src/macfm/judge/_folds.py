@@ -19,8 +19,6 @@ from macfm.judge.frames import number_text
 from macfm.judge.methods import METHODS, make_method
 from macfm.table import TableSchema
 
-__all__ = ["Run", "SetUp"]
-
 MOST_DRAWN_ROWS = 500  # rows of a fold that are drawn for the calibration
 
 

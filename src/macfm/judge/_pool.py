@@ -9,8 +9,6 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-__all__ = ["CLEAR", "PAIRS", "SCORES", "Pool", "is_flat"]
-
 CLEAR = 2.0  # standard errors a difference must exceed
 N_REPLICATES = 400
 FLAT_SHARE, FLAT_WIDTH = 0.95, 0.2
@@ -42,21 +40,6 @@ def is_flat(values: np.ndarray) -> bool:
 class Pool:
     """The errors of several methods on the same hidden cells.
 
-    Attributes
-    ----------
-    methods : list of str
-        Names of the methods.
-    columns : list of hashable
-        Names of the scored columns.
-    numbers, pooled : ndarray of bool of shape (n_columns,)
-        Which columns hold numbers, and which of these the pooled error is made of.
-    row, fold, column : ndarray of int of shape (n_cells,)
-        Where each cell stands, in which fold it was hidden; columns by their place.
-    miss : ndarray of shape (n_methods, n_cells)
-        Absolute errors of numbers in standard deviations of their column.
-    hit : ndarray of shape (n_methods, n_cells)
-        1 where a category is right, 0 where it is wrong.
-
     Notes
     -----
     The pooled error of numbers is the root of the mean, over columns, of a column's
@@ -65,14 +48,23 @@ class Pool:
     neither a column that hardly varies nor one rare hidden value can decide.
     """
 
+    #: Names of the methods.
     methods: list[str]
+    #: Names of the scored columns.
     columns: list[Hashable]
+    #: Which columns hold numbers, and which of these the pooled error is made of; shape
+    #: (n_columns,).
     numbers: np.ndarray
     pooled: np.ndarray
+    #: Where each cell stands, in which fold it was hidden; columns by their place;
+    #: shape (n_cells,).
     row: np.ndarray
     fold: np.ndarray
     column: np.ndarray
+    #: Absolute errors of numbers in standard deviations of their column; shape
+    #: (n_methods, n_cells).
     miss: np.ndarray
+    #: 1 where a category is right, 0 where it is wrong; shape (n_methods, n_cells).
     hit: np.ndarray
     seed: int
 
@@ -89,17 +81,10 @@ class Pool:
     ) -> Pool:
         """Line up the cells of all methods.
 
-        Parameters
-        ----------
-        cells : DataFrame
-            One row a method and cell, the cells in the same order for every method:
-            ``method``, ``fold``, ``row``, ``column`` by its place, ``miss``, ``hit``.
-        methods, columns
-            Their names.
-        numbers, flat : sequence of bool
-            Which columns hold numbers, and which of these hardly vary.
-        seed : int
-            Seed of the replicates.
+        `cells` has one row a method and cell, the cells in the same order for every
+        method: ``method``, ``fold``, ``row``, ``column`` by its place, ``miss``,
+        ``hit``. `numbers` and `flat` tell which columns hold numbers, and which of
+        these hardly vary.
         """
         parts = [cells[cells["method"] == method] for method in methods]
         first = parts[0]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["threads", "usual_threads"]
-
 
 def usual_threads() -> int:
     """Return how many threads macfm uses: torch's, rounded down to a power of two."""

@@ -20,17 +20,9 @@ __all__ = ["number_text", "plain_frame"]
 def plain_frame(X: Any) -> pd.DataFrame:
     """Return a table as a pandas DataFrame in which every cell may be missing.
 
-    Parameters
-    ----------
-    X : DataFrame (pandas or polars), pyarrow Table or float array
-        The table.
-
-    Returns
-    -------
-    DataFrame
-        Whole numbers are Int64, booleans boolean, dates datetime64, text object;
-        columns of types that the imputer does not know are given as text. The index of
-        a pandas DataFrame is kept.
+    Whole numbers are Int64, booleans boolean, dates datetime64, text object; columns of
+    types that the imputer does not know are given as text. The index of a pandas
+    DataFrame is kept.
 
     Examples
     --------
@@ -48,19 +40,9 @@ def plain_frame(X: Any) -> pd.DataFrame:
 
 
 def number_text(frame: pd.DataFrame, schema: TableSchema) -> pd.DataFrame:
-    """Return a table in the benchmark's form.
+    """Return a table, as from `plain_frame`, in the benchmark's form.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table, as from `plain_frame`.
-    schema : TableSchema
-        The kinds of its columns.
-
-    Returns
-    -------
-    DataFrame
-        Numbers as float64, times and durations as days; everything else as text.
+    Numbers are float64, times and durations days; everything else is text.
     """
     table = as_table(frame)
     columns = {}

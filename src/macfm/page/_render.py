@@ -8,8 +8,6 @@ from typing import Any
 from macfm._words import count, listed, percent
 from macfm.page._theme import COLOURS
 
-__all__ = ["render", "require"]
-
 
 def require(package: str, otherwise: str = "") -> None:
     """Raise an error that names the extra if a package of the report is absent."""

@@ -11,8 +11,6 @@ from macfm.page._theme import VARIABLES
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["SETTINGS", "inline_svg"]
-
 # Its keys are of a type of matplotlib, of which nothing is known here.
 SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",

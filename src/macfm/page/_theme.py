@@ -6,8 +6,6 @@ from dataclasses import replace
 
 from macfm.plot import THEMES, Theme
 
-__all__ = ["COLOURS", "MAP_THEMES", "THEME", "VARIABLES"]
-
 THEME = Theme(ground="none")
 """The light theme without a ground; its colours become those of the page."""
 _OWN = {

@@ -12,8 +12,6 @@ from macfm.plot._style import Theme, dress, legend_below, new_axes, say, theme_o
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["convergence"]
-
 
 def convergence(
     imputer: Any, *, ax: Axes | None = None, style: str | Theme = "light"

@@ -29,8 +29,6 @@ from macfm.table import as_table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["distributions"]
-
 MOST_PANELS, MOST_CATEGORIES, MOST_BINS = 12, 8, 40
 
 

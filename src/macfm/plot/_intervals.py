@@ -29,8 +29,6 @@ from macfm.table import Table, as_table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["intervals"]
-
 MOST_CELLS = 500
 
 

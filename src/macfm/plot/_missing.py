@@ -22,8 +22,6 @@ from macfm.table import as_table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["missing"]
-
 MOST_LINES, MOST_COLUMNS = 400, 60
 
 

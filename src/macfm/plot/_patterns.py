@@ -22,8 +22,6 @@ from macfm.table import as_table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["patterns"]
-
 MOST_COLUMNS = 30
 
 

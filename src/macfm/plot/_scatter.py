@@ -26,8 +26,6 @@ from macfm.table import as_table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["scatter"]
-
 MOST_POINTS, MOST_CATEGORIES = 5000, 12
 
 

@@ -15,27 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "PALETTE",
-    "SENTENCE",
-    "THEMES",
-    "Theme",
-    "dates_on",
-    "dress",
-    "label_columns",
-    "legend",
-    "legend_below",
-    "new_axes",
-    "new_panels",
-    "numbers_on",
-    "require",
-    "say",
-    "short",
-    "short_names",
-    "theme_of",
-    "title",
-]
-
 PALETTE = (
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
     *("#56b4e9", "#e69f00", "#7f7f7f", "#a6761d"),

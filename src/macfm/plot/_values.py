@@ -12,29 +12,19 @@ from macfm._errors import ColumnError, ParameterError
 from macfm.plot._style import require
 from macfm.table import Table, as_table
 
-__all__ = ["Values", "column_values", "completed_values", "position"]
-
 
 @dataclass(frozen=True)
 class Values:
-    """One column.
+    """One column."""
 
-    Attributes
-    ----------
-    kind : {"number", "time", "category"}
-        How to draw it.
-    values : ndarray of shape (n_rows,)
-        Floats, matplotlib's days for points in time, days for durations; text for
-        categories. What stands in unobserved cells has no meaning.
-    observed : ndarray of bool of shape (n_rows,)
-        True where there is a value.
-    order : tuple of str or None
-        The order of categories, if their type has one.
-    """
-
+    #: How to draw it: "number", "time" or "category".
     kind: str
+    #: Floats, matplotlib's days for points in time, days for durations; text for
+    #: categories. What stands in unobserved cells has no meaning; shape (n_rows,).
     values: np.ndarray
+    #: True where there is a value; shape (n_rows,).
     observed: np.ndarray
+    #: The order of categories, if their type has one.
     order: tuple[str, ...] | None = None
 
     @property
@@ -69,25 +59,10 @@ def column_values(table: Table, name: Hashable) -> Values:
 def completed_values(
     table: Table, completed: Any, name: Hashable
 ) -> tuple[Values, np.ndarray, np.ndarray]:
-    """Read one column before and after.
+    """Read one column before and after it was completed, once or in several draws.
 
-    Parameters
-    ----------
-    table : Table
-        The table with holes.
-    completed : table or list of tables
-        The completed table, or several draws of it.
-    name : hashable
-        The column.
-
-    Returns
-    -------
-    before : Values
-        The column with holes.
-    after : ndarray of shape (n_draws, n_rows)
-        Its values in each completed table.
-    filled : ndarray of bool of shape (n_rows,)
-        True where a value was filled in.
+    Returns the column with holes, its values in each completed table, shape (n_draws,
+    n_rows), and flags of the cells that were filled in, shape (n_rows,).
     """
     before = column_values(table, name)
     draws = list(completed) if isinstance(completed, Sequence) else [completed]

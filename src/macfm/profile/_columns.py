@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from macfm._plain import plain
+from macfm._words import count
 from macfm.profile._reading import Reading
 from macfm.table import KINDS
-
-__all__ = ["ColumnProfile", "describe_column"]
 
 N_TOP = 5
 
@@ -67,10 +66,32 @@ class ColumnProfile:
         """Whether all observed values are the same."""
         return self.n_distinct == 1
 
+    @property
+    def words(self) -> str:
+        """What it holds, in a few words."""
+        told, n = self.summary, count(self.n_distinct or 0, "value")
+        if "top" in told:
+            shown = ", ".join(str(value) for value, _ in told["top"])
+            more = ", …" if (self.n_distinct or 0) > len(told["top"]) else ""
+            if self.identifier_like:
+                return f"{n}, an identifier?"
+            return f"always {shown}" if self.is_constant else f"{n}: {shown}{more}"
+        if not told:
+            return ""
+        low, middle, high = (_short(told[name]) for name in ("min", "median", "max"))
+        return f"always {low}" if self.is_constant else f"{low} to {high} ({middle})"
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         flags = {"is_empty": self.is_empty, "is_constant": self.is_constant}
         return plain(self) | flags
+
+
+def _short(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    whole = value == int(value) and abs(value) < 1e7
+    return f"{value:.0f}" if whole or abs(value) >= 1000 else f"{value:.4g}"
 
 
 def describe_column(reading: Reading, j: int) -> ColumnProfile:

@@ -13,14 +13,6 @@ from macfm.profile._drivers import Driver, drivers_of, holm, rank_test
 from macfm.profile._features import Features, features_of
 from macfm.profile._reading import Reading, read
 
-__all__ = [
-    "CAVEAT",
-    "ColumnDependence",
-    "Dependence",
-    "dependence_of",
-    "missing_dependence",
-]
-
 LEAST = 10  # missing and observed cells a column needs
 MOST_TARGETS = 50
 CAVEAT = (
@@ -113,6 +105,22 @@ class Dependence:
     columns: tuple[ColumnDependence, ...]
     left_out: tuple[str | int, ...]
     n_rows: int
+
+    def sentences(self, most: int) -> list[str]:
+        """Say it for a person, of at most so many columns at length."""
+        clear = [c for c in self.columns if c.strength != "none"]
+        said = [c.sentence() for c in clear[:most]]
+        for words, names in (
+            ("Likewise", [f"{c.column} ({c.strength})" for c in clear[most:]]),
+            (
+                "No sign of dependence",
+                [c.column for c in self.columns if c.strength == "none"],
+            ),
+            ("Too few cells to tell", self.left_out),
+        ):
+            if names:
+                said.append(f"{words}: {', '.join(map(str, names))}.")
+        return said
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

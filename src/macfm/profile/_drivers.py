@@ -14,8 +14,6 @@ from macfm._words import percent
 from macfm.profile._plain import number
 from macfm.profile._reading import Reading
 
-__all__ = ["Driver", "drivers_of", "holm", "rank_test"]
-
 LEAST = 10  # cells on either side of a comparison
 
 
@@ -53,19 +51,7 @@ class Driver:
 def drivers_of(reading: Reading, rows: np.ndarray, j: int) -> tuple[Driver, ...]:
     """Compare, column by column, the rows where ``j`` is missing with the others.
 
-    Parameters
-    ----------
-    reading : Reading
-        The table.
-    rows : ndarray of int
-        The rows to look at.
-    j : int
-        Position of the column whose holes are to be explained.
-
-    Returns
-    -------
-    tuple of Driver
-        Those with a corrected p-value below 0.05, the strongest first.
+    Returns those with a corrected p-value below 0.05, the strongest first.
     """
     observed = reading.observed[rows]
     gone = ~observed[:, j]

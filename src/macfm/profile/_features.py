@@ -10,27 +10,18 @@ from scipy import stats
 from macfm.profile._reading import Reading
 from macfm.table import codes_of
 
-__all__ = ["Features", "features_of"]
-
 MOST_COLUMNS, MOST_CATEGORIES = 200, 10
 
 
 @dataclass(frozen=True)
 class Features:
-    """Standardised features, 0 where a value is missing.
+    """Standardised features, 0 where a value is missing."""
 
-    Attributes
-    ----------
-    x : ndarray of shape (n_rows, n_features)
-        The features, each of mean 0 and variance 1.
-    column : ndarray of int of shape (n_features,)
-        Position of the column each feature comes from.
-    is_indicator : ndarray of bool of shape (n_features,)
-        True for a feature that says where the column is missing.
-    """
-
+    #: The features, each of mean 0 and variance 1; shape (n_rows, n_features).
     x: np.ndarray
+    #: Position of the column each feature comes from; shape (n_features,).
     column: np.ndarray
+    #: True for a feature that says where the column is missing; shape (n_features,).
     is_indicator: np.ndarray
 
 

@@ -17,8 +17,6 @@ from macfm.profile._reading import Reading, read
 from macfm.profile._skips import Skip
 from macfm.table import number_mark
 
-__all__ = ["SKIP", "Finding", "Mark", "find", "missing_marks"]
-
 SKIP = "does_not_apply"
 """Code of the findings that `TableProfile.skips` has in detail."""
 

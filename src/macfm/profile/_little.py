@@ -11,8 +11,6 @@ from scipy import special, stats
 from macfm._plain import plain
 from macfm.profile._reading import Reading, read
 
-__all__ = ["LittleTest", "little_of", "little_test"]
-
 LEAST_ROWS, MOST_COLUMNS = 30, 60
 WORK = 5e7  # patterns times columns cubed that one step of EM may cost
 
@@ -179,24 +177,16 @@ def little_of(
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Sufficient statistics of each missing pattern.
+    """Sufficient statistics of each missing pattern."""
 
-    Attributes
-    ----------
-    observed : ndarray of bool of shape (n_patterns, d)
-        The patterns.
-    n_rows : ndarray of shape (n_patterns,)
-        Rows of each.
-    means : ndarray of shape (n_patterns, d)
-        Means of their rows, 0 where not observed.
-    scatter : ndarray of shape (n_patterns, d, d)
-        Products of deviations from the pattern's own mean, summed over its rows; those
-        of unobserved cells count 0.
-    """
-
+    #: The patterns; shape (n_patterns, d).
     observed: np.ndarray
+    #: Rows of each; shape (n_patterns,).
     n_rows: np.ndarray
+    #: Means of their rows, 0 where not observed; shape (n_patterns, d).
     means: np.ndarray
+    #: Products of deviations from the pattern's own mean, summed over its rows; those
+    #: of unobserved cells count 0; shape (n_patterns, d, d).
     scatter: np.ndarray
 
     @classmethod

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from macfm._plain import plain
+from macfm._words import count, percent
 from macfm.profile._plain import plain_name
 from macfm.table import as_table
-
-__all__ = ["Pattern", "Patterns", "count_patterns", "missing_patterns"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,21 @@ class Patterns:
     complete_share: float
     monotone: bool | None
     most_frequent: tuple[Pattern, ...]
+
+    def told(self, most: int) -> tuple[str, list[tuple[str, str, str]]]:
+        """Return a heading, and rows, share and columns of the commonest patterns."""
+        shown = self.most_frequent[:most]
+        few = f"the {len(shown)} commonest of " if len(shown) < self.n_patterns else ""
+        heading = f"Missing together ({few}{count(self.n_patterns, 'pattern')})"
+        rows = [
+            (
+                f"{pattern.n_rows:,}",
+                percent(pattern.share),
+                ", ".join(map(str, pattern.missing)) or "nothing: complete rows",
+            )
+            for pattern in shown
+        ]
+        return heading, rows
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

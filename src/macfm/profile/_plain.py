@@ -9,8 +9,6 @@ import numpy as np
 
 from macfm import _words
 
-__all__ = ["listed", "number", "plain_name"]
-
 
 def plain_name(name: Hashable) -> str | int:
     """Return a column name that JSON can hold."""

@@ -16,8 +16,6 @@ from macfm.profile._reading import read
 from macfm.profile._skips import Skip, find_skips
 from macfm.profile._text import as_html, as_text, describe
 
-__all__ = ["TableProfile", "profile"]
-
 FORMAT = 1
 """Version of the JSON layout."""
 

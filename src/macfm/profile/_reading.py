@@ -13,25 +13,16 @@ import numpy as np
 from macfm.profile._plain import plain_name
 from macfm.table import ColumnSchema, Table, TableSchema, as_table
 
-__all__ = ["Reading", "read"]
-
 
 @dataclass(frozen=True)
 class Reading:
-    """A table with the schema the imputer would infer.
+    """A table with the schema the imputer would infer."""
 
-    Attributes
-    ----------
-    table : Table
-        The table behind macfm's own interface.
-    schema : list of ColumnSchema
-        One entry a column.
-    faults : dict of int to str
-        Positions of columns that cannot be modelled, and why.
-    """
-
+    #: The table behind macfm's own interface.
     table: Table
+    #: One entry a column.
     schema: list[ColumnSchema]
+    #: Positions of columns that cannot be modelled, and why.
     faults: dict[int, str]
 
     @property

@@ -17,8 +17,6 @@ from macfm.profile._plain import listed
 from macfm.profile._reading import Reading
 from macfm.table import column_text
 
-__all__ = ["Skip", "find_skips"]
-
 NEARLY, MOSTLY = 0.98, 0.6
 """Share missing where the column does not apply, and recorded where it does."""
 TOLD = 0.75  # share of the rows in which the rule tells the two apart
@@ -158,12 +156,8 @@ def find_skips(reading: Reading) -> tuple[Skip, ...]:
 
     Categories and numbers with few distinct values are tried value by value, other
     numbers by thresholds. A column gets one rule, the one that explains most of its
-    holes; of equally good ones the simplest.
-
-    Returns
-    -------
-    tuple of Skip
-        The rules that explain the most holes first.
+    holes; of equally good ones the simplest. Rules that explain the most holes come
+    first.
     """
     gone = ~reading.observed
     n_gone = gone.sum(axis=0)

@@ -10,8 +10,6 @@ from typing import Any
 from macfm._words import aligned, count, percent
 from macfm.profile._dependence import CAVEAT
 
-__all__ = ["Part", "as_html", "as_text", "describe"]
-
 MOST_COLUMNS, MOST_LISTED, WIDEST = 60, 5, 60
 
 
@@ -52,7 +50,7 @@ def _columns(columns: Sequence[Any]) -> Part:
             c.kind,
             f"{c.n_missing:,}" if c.n_missing else "",
             percent(c.missing_rate) if c.n_missing else "",
-            _values(c),
+            _clipped(c.words),
         )
         for c in shown
     ]
@@ -62,50 +60,16 @@ def _columns(columns: Sequence[Any]) -> Part:
     return Part("Columns", (head, *rows), (0, 1, 4), more)
 
 
-def _values(column: Any) -> str:
-    """Say in a few words what a column holds."""
-    told = column.summary
-    said = ""
-    if "top" in told:
-        shown = ", ".join(str(value) for value, _ in told["top"])
-        more = ", …" if (column.n_distinct or 0) > len(told["top"]) else ""
-        n = count(column.n_distinct or 0, "value")
-        said = f"always {shown}" if column.is_constant else f"{n}: {shown}{more}"
-        said = f"{n}, an identifier?" if column.identifier_like else said
-    elif "min" in told:
-        low, middle, high = (_short(told[name]) for name in ("min", "median", "max"))
-        said = f"{low} to {high} ({middle})"
-        said = f"always {low}" if column.is_constant else said
-    said = " ".join(said.split())
-    return said if len(said) <= WIDEST else f"{said[: WIDEST - 1]}…"
-
-
-def _short(value: Any) -> str:
-    if not isinstance(value, float):
-        return str(value)
-    whole = value == int(value) and abs(value) < 1e7
-    return f"{value:.0f}" if whole or abs(value) >= 1000 else f"{value:.4g}"
+def _clipped(words: str) -> str:
+    words = " ".join(words.split())
+    return words if len(words) <= WIDEST else f"{words[: WIDEST - 1]}…"
 
 
 def _patterns(patterns: Any) -> Part:
-    shown = patterns.most_frequent[:MOST_LISTED]
-    few = f"the {len(shown)} commonest of " if len(shown) < patterns.n_patterns else ""
-    rows = [
-        (
-            f"{pattern.n_rows:,}",
-            percent(pattern.share),
-            ", ".join(map(str, pattern.missing)) or "nothing: complete rows",
-        )
-        for pattern in shown
-    ]
-    return Part(
-        f"Missing together ({few}{count(patterns.n_patterns, 'pattern')})",
-        (("rows", "", "missing"), *rows),
-        (2,),
-        ("The patterns are nested in each other (monotone).",)
-        if patterns.monotone
-        else (),
-    )
+    heading, rows = patterns.told(MOST_LISTED)
+    nested = "The patterns are nested in each other (monotone)."
+    said = (nested,) if patterns.monotone else ()
+    return Part(heading, (("rows", "", "missing"), *rows), (2,), said)
 
 
 def _dependence(found: Any) -> Part:
@@ -113,17 +77,7 @@ def _dependence(found: Any) -> Part:
     heading = "What the holes depend on"
     if found.little is None or found.dependence is None:
         return Part(heading)
-    columns = found.dependence.columns
-    said = [found.little.sentence()]
-    clear = [c for c in columns if c.strength != "none"]
-    said += [c.sentence() for c in clear[:MOST_LISTED]]
-    for words, names in (
-        ("Likewise", [f"{c.column} ({c.strength})" for c in clear[MOST_LISTED:]]),
-        ("No sign of dependence", [c.column for c in columns if c.strength == "none"]),
-        ("Too few cells to tell", found.dependence.left_out),
-    ):
-        if names:
-            said.append(f"{words}: {', '.join(map(str, names))}.")
+    said = (found.little.sentence(), *found.dependence.sentences(MOST_LISTED))
     return Part(heading, sentences=(*said, CAVEAT))
 
 

@@ -14,8 +14,6 @@ from macfm.report._figures import figure
 from macfm.report._words import number
 from macfm.table import ColumnSchema, is_mask
 
-__all__ = ["center_words", "done_section"]
-
 SCALES = {"standard": "standardised", "quantile": "normal scores"}
 
 

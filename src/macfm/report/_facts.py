@@ -20,8 +20,6 @@ from macfm.plot import short_names
 from macfm.profile import TableProfile, profile
 from macfm.table import ColumnSchema, TableSchema, is_mask
 
-__all__ = ["Facts", "gather"]
-
 N_DRAWS = 20
 WORK = 1e11  # multiplications that drawing for the page may take
 QUICK = {"max_rows": 2000, "budget": "2m"}
@@ -31,49 +29,33 @@ SLOW = 15.0  # seconds of a fit above which one fold must do
 
 @dataclass(frozen=True)
 class Facts:
-    """A fitted imputer, a table, and what came of them.
+    """A fitted imputer, a table, and what came of them."""
 
-    Attributes
-    ----------
-    imputer : MACFMImputer
-        The fitted imputer.
-    frame, completed : DataFrame
-        The table before and after, in plain pandas types.
-    drawn : ndarray of int
-        Positions of the rows that were drawn.
-    draws : list of DataFrame
-        Draws of those rows.
-    draws_given : bool
-        Whether the user made the draws, rather than the page for its pictures.
-    profile : TableProfile
-        What was missing.
-    comparison : Comparison or None
-        How good it is.
-    title, name : str
-        Heading of the page, and name of the table or "".
-    seed : int
-        Seed of what the page itself draws by lot.
-    seconds : float or None
-        How long fitting took.
-    date : date
-        Day of the report.
-    flags : bool
-        Whether the reader types commands rather than Python.
-    """
-
+    #: The fitted imputer.
     imputer: Any
+    #: The table before and after, in plain pandas types.
     frame: pd.DataFrame
     completed: pd.DataFrame
+    #: Positions of the rows that were drawn.
     drawn: np.ndarray
+    #: Draws of those rows.
     draws: list[pd.DataFrame]
+    #: Whether the user made the draws, rather than the page for its pictures.
     draws_given: bool
+    #: What was missing.
     profile: TableProfile
+    #: How good it is.
     comparison: Comparison | None
+    #: Heading of the page, and name of the table or "".
     title: str
     name: str
+    #: Seed of what the page itself draws by lot.
     seed: int
+    #: How long fitting took.
     seconds: float | None
+    #: Day of the report.
     date: dt.date
+    #: Whether the reader types commands rather than Python.
     flags: bool
 
     @property

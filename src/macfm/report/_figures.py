@@ -11,8 +11,6 @@ from macfm.page import SETTINGS, inline_svg, require
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["figure"]
-
 
 def figure(
     slug: str,
@@ -24,18 +22,9 @@ def figure(
 ) -> Any:
     """Draw a picture and return it as SVG markup for the page.
 
-    Parameters
-    ----------
-    slug : str
-        Prefix of the names inside the picture, different for each.
-    label : str
-        What it shows, for those who cannot see it.
-    draw : callable
-        Draws into the axes it is given.
-    size : (width, height)
-        In inches.
-    shrink : float, default=0.0
-        Least scale on a narrow screen, where it scrolls instead of shrinking further.
+    `slug` is the prefix of the names inside it, different for each; `label` says what
+    it shows, for those who cannot see it; `size` is in inches; `shrink` is the least
+    scale on a narrow screen, where it scrolls instead of shrinking further.
     """
     require("matplotlib")
     import io

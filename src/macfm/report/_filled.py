@@ -19,8 +19,6 @@ from macfm.report._words import lower_bound, number, value_words
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["filled_section"]
-
 MOST_PANELS, MOST_SURE, MOST_CELLS = 12, 4, 12
 ENOUGH_VALUES = 2000  # drawn values that a histogram is made from
 LEAST_FILLED = 5  # cells a distribution is drawn for, if there is one with more

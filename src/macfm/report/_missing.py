@@ -16,8 +16,6 @@ from macfm.table import is_mask
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["missing_section"]
-
 MOST_SKIPS = 8
 
 

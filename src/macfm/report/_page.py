@@ -12,9 +12,6 @@ from macfm.report._missing import missing_section
 from macfm.report._paragraph import methods_paragraphs, references
 from macfm.report._quality import quality_section
 
-__all__ = ["render"]
-
-
 SECTIONS = (
     ("missing", "What was missing"),
     ("done", "What was done"),

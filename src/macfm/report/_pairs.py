@@ -9,8 +9,6 @@ import pandas as pd
 
 from macfm.report._facts import Facts
 
-__all__ = ["choose_pairs", "choose_points"]
-
 MOST_PAIRS = 4
 MOST_ROWS, MOST_COLUMNS = 2000, 60  # looked at to find related columns
 MOST_POINTS = 500  # of observed points, and again of filled ones

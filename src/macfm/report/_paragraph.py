@@ -12,8 +12,6 @@ from macfm.report._facts import Facts
 from macfm.report._words import p_words
 from macfm.table import is_mask
 
-__all__ = ["CITATIONS", "methods_paragraphs"]
-
 CITATIONS = (
     "Liu D, Wang H, Fang H. Impute-MACFM: Imputation based on Mask-Aware Flow "
     "Matching. Preprint, arXiv:2509.23126, 2025.",

@@ -17,8 +17,6 @@ from macfm.report._quality_figures import (
 )
 from macfm.report._words import number, setting
 
-__all__ = ["quality_section"]
-
 LITTLE = 0.95  # of the error of the mean: hardly better
 
 

@@ -14,8 +14,6 @@ from macfm.report._figures import figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MOST_DRAWN", "coverage_figure", "error_figure"]
-
 MOST_DRAWN = 24
 LOOKS = {
     "macfm": (THEME.filled, "o", 46),

@@ -19,8 +19,6 @@ from macfm.report._page import render
 if TYPE_CHECKING:
     from macfm.imputer import MACFMImputer
 
-__all__ = ["Report", "report"]
-
 
 @dataclass(frozen=True, repr=False)
 class Report:

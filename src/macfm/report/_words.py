@@ -10,14 +10,6 @@ import numpy as np
 
 from macfm.table import ColumnSchema
 
-__all__ = [
-    "lower_bound",
-    "number",
-    "p_words",
-    "setting",
-    "value_words",
-]
-
 
 def number(value: float) -> str:
     """Write a number in two or three digits, whole if it is large.

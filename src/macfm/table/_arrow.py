@@ -9,8 +9,6 @@ import numpy as np
 
 from macfm.table._column import ColumnData, unsupported
 
-__all__ = ["ArrowSource", "fill_dictionary", "read_arrow", "write_arrow"]
-
 
 class ArrowSource:
     """A pyarrow Table; types, metadata and columns without new cells stay."""
@@ -127,17 +125,7 @@ def _native(values: np.ndarray, kind: Any, data: ColumnData) -> Any:
 
 
 def fill_dictionary(chunks: Any, rows: np.ndarray, values: list) -> Any:
-    """Return a dictionary array with values in ``rows``, new entries at its end.
-
-    Parameters
-    ----------
-    chunks : pyarrow.ChunkedArray
-        A dictionary column.
-    rows : ndarray of int of shape (n,)
-        Where values go.
-    values : list of length n
-        Entries, or what is to become one.
-    """
+    """Return a dictionary array with values in ``rows``, new entries at its end."""
     import pyarrow as pa
 
     whole = chunks.unify_dictionaries().combine_chunks()

@@ -15,8 +15,6 @@ from macfm.table._column import ColumnData, ColumnSchema, at_fault
 from macfm.table._limits import is_pile
 from macfm.table._ticks import NANOSECONDS, before, split
 
-__all__ = ["resolve_bounds"]
-
 FEW_VALUES = 20
 """Most distinct values of a column of codes or scores."""
 
@@ -26,16 +24,9 @@ def resolve_bounds(
 ) -> ColumnSchema:
     """Return the column with checked bounds.
 
-    Parameters
-    ----------
-    column : ColumnSchema
-        The column so far.
-    data : ColumnData
-        Its cells in fit.
-    wished : "auto", "observed", tuple (lo, hi) or None
-        What the user asked for; None is an open side, or no bounds at all.
-    as_numbers : bool
-        Whether the column is one of plain numbers, whatever it looks like.
+    ``wished`` is "auto", "observed", (lo, hi) with None for an open side, or None for
+    no bounds at all; ``as_numbers`` tells that the column is one of plain numbers,
+    whatever it looks like.
     """
     auto = isinstance(wished, str) and wished == "auto"
     if column.kind == "empty" or wished is None or (auto and column.categories):

@@ -15,19 +15,6 @@ from macfm.table._column import ColumnData, ColumnSchema, at_fault, categories_o
 from macfm.table._ticks import NANOSECONDS, duration, join, moment, split
 from macfm.table._transform import NumericTransform
 
-__all__ = [
-    "BinaryCodec",
-    "BitsCodec",
-    "OneHotCodec",
-    "OrdinalCodec",
-    "category_key",
-    "category_values",
-    "codes_of",
-    "unseen_values",
-    "value_keys",
-    "values_for",
-]
-
 BIT_FLOOR = 1e-6
 """No bit is taken for more certain than this."""
 

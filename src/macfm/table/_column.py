@@ -18,36 +18,15 @@ from macfm._errors import ColumnError, Said
 from macfm.table._tagged import from_tagged, to_tagged
 from macfm.table._ticks import duration, moment
 
-__all__ = [
-    "FAMILIES",
-    "KINDS",
-    "ColumnData",
-    "ColumnSchema",
-    "ColumnTypeError",
-    "Family",
-    "Kind",
-    "at_fault",
-    "categories_of",
-    "seldom_repeats",
-    "unsupported",
-]
-
 
 class Family(NamedTuple):
-    """The type of a column's values.
+    """The type of a column's values."""
 
-    Attributes
-    ----------
-    word : str
-        What a column of a file is called; of dates without a time ``"date"``.
-    kind : str
-        What such a column is taken for where nothing says otherwise.
-    types : tuple of type
-        What its categories are as plain values.
-    """
-
+    #: What a column of a file is called; of dates without a time ``"date"``.
     word: str
+    #: What such a column is taken for where nothing says otherwise.
     kind: str
+    #: What its categories are as plain values.
     types: tuple[type, ...] = ()
 
 
@@ -63,20 +42,14 @@ FAMILIES = {
 
 
 class Kind(NamedTuple):
-    """What a column is taken for.
+    """What a column is taken for."""
 
-    Attributes
-    ----------
-    words : str
-        The kind in words for users.
-    role : {"number", "time", "category"} or None
-        What can be done with its values; None if they are not modelled.
-    families : tuple of str
-        Families of which columns of numbers and times may be.
-    """
-
+    #: The kind in words for users.
     words: str
+    #: What can be done with its values: "number", "time" or "category"; None if they
+    #: are not modelled.
     role: str | None = None
+    #: Families of which columns of numbers and times may be.
     families: tuple[str, ...] = ()
 
 
@@ -203,46 +176,31 @@ class ColumnSchema:
 
 @dataclass(frozen=True)
 class ColumnData:
-    """The cells of one column in a canonical numpy form.
+    """The cells of one column in a canonical numpy form."""
 
-    Attributes
-    ----------
-    name : hashable
-        Name of the column.
-    dtype : str
-        The native type in words; object columns tell what they hold, as in
-        ``"object[date]"``.
-    family : str
-        One of ``FAMILIES``; ``"unknown"`` for an untyped column without any value.
-    values : ndarray of shape (n_rows,)
-        float64; int64, uint64 or Python ints; bool; str objects; or int64 ticks of
-        ``unit``. What stands in unobserved cells has no meaning.
-    observed : ndarray of bool of shape (n_rows,)
-        True where the cell holds a value.
-    limits : tuple of int, or None
-        Smallest and largest integer (or tick) the native column can hold.
-    float_type : dtype or None
-        The floating type of the native column (float families only).
-    unit : str or None
-        ``"D"``, ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` (times only).
-    tz : tzinfo, str or None
-        Time zone; ticks always count from the epoch in UTC.
-    listed : ndarray or None
-        The values a category type can hold, in its order and canonical form.
-    ordered : bool
-        Whether that order means something.
-    """
-
+    #: Name of the column.
     name: Hashable
+    #: The native type in words; object columns tell what they hold, as in
+    #: ``"object[date]"``.
     dtype: str
+    #: One of ``FAMILIES``; ``"unknown"`` for an untyped column without any value.
     family: str
+    #: float64; int64, uint64 or Python ints; bool; str objects; or int64 ticks of
+    #: ``unit``. What stands in unobserved cells has no meaning; shape (n_rows,).
     values: np.ndarray
+    #: True where the cell holds a value; shape (n_rows,).
     observed: np.ndarray
+    #: Smallest and largest integer (or tick) the native column can hold.
     limits: tuple[int, int] | None = None
+    #: The floating type of the native column (float families only).
     float_type: np.dtype | None = None
+    #: ``"D"``, ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` (times only).
     unit: str | None = None
+    #: Time zone; ticks always count from the epoch in UTC.
     tz: dt.tzinfo | str | None = None
+    #: The values a category type can hold, in its order and canonical form.
     listed: np.ndarray | None = None
+    #: Whether that order means something.
     ordered: bool = False
 
     @property

@@ -22,8 +22,6 @@ from macfm.table._schema import TableSchema
 from macfm.table._solve import solve, why_unsolvable
 from macfm.table._view import View
 
-__all__ = ["Formula", "check_formulas", "keep_formulas", "read_formulas"]
-
 TOLERANCE, MATERIAL = 0.01, 0.05
 """Relative gap that counts as disagreement, and the share of rows worth a warning."""
 
@@ -32,27 +30,18 @@ _NUMBERS = ("float", "integer")
 
 @dataclass(frozen=True)
 class Formula:
-    """A column and what it follows from.
+    """A column and what it follows from."""
 
-    Attributes
-    ----------
-    column : hashable
-        The derived column.
-    node : Node
-        The formula.
-    names : list of hashable
-        The columns of the formula in the order in which they appear, the derived one
-        last.
-    positions : list of int
-        Where they stand in the table.
-    unsolvable : dict of int to str
-        Those the formula cannot be solved for, and why.
-    """
-
+    #: The derived column.
     column: Hashable
+    #: The formula.
     node: Node
+    #: The columns of the formula in the order in which they appear, the derived one
+    #: last.
     names: list[Hashable]
+    #: Where they stand in the table.
     positions: list[int]
+    #: Those the formula cannot be solved for, and why.
     unsolvable: dict[int, str]
 
     @property
@@ -207,11 +196,8 @@ def keep_formulas(formulas: list[Formula], view: View) -> list[dict[int, np.ndar
     several, the model's values are taken for all but the last: the derived column if it
     is missing, else the last in the order of the formula. Formulas are solved one at a
     time: cells that only several of them together would give need not agree with all.
-
-    Returns
-    -------
-    list of dict of int to ndarray of bool of shape (n_rows,)
-        For each formula, by column, the rows in which it gave the cell.
+    Returned are, for each formula and by column, flags of the rows in which it gave the
+    cell, shape (n_rows,).
     """
     if not formulas:
         return []

@@ -31,8 +31,6 @@ from macfm.table._schema import TableSchema, check_columns
 from macfm.table._stored import check_arrays
 from macfm.table._summary import summarise
 
-__all__ = ["Encoded", "TableEncoder"]
-
 Codec = NumberCodec | OrdinalCodec | BinaryCodec | OneHotCodec | BitsCodec
 
 _COMPARABLE = {"float": "number", "integer": "number"}
@@ -40,17 +38,11 @@ _COMPARABLE = {"float": "number", "integer": "number"}
 
 @dataclass(frozen=True)
 class Encoded:
-    """An encoded table.
+    """An encoded table."""
 
-    Attributes
-    ----------
-    x : ndarray of float32 of shape (n_rows, d)
-        Finite everywhere; 0.0 in unobserved coordinates.
-    observed : ndarray of bool of shape (n_rows, d)
-        True where x says something about the row.
-    """
-
+    #: float32, finite everywhere; 0.0 in unobserved coordinates; shape (n_rows, d).
     x: np.ndarray
+    #: True where x says something about the row; shape (n_rows, d).
     observed: np.ndarray
 
 
@@ -120,20 +112,11 @@ class TableEncoder:
         return Encoded(x, observed)
 
     def complete(self, table: Table, x: np.ndarray, *, drawn: bool = False) -> Any:
-        """Return a native copy in which missing cells are decoded from x.
+        """Return a native copy in which missing cells are decoded from x, (n_rows, d).
 
-        Observed cells are copied, never decoded; columns with ``impute=False`` stay
-        as they are.
-
-        Parameters
-        ----------
-        table : Table
-            The table with holes.
-        x : ndarray of shape (n_rows, d)
-            Encoded values; only those of missing cells are read.
-        drawn : bool, default=False
-            Whether they are draws, which are reflected at the bounds of their column,
-            or central values, which are squeezed towards them.
+        Observed cells are copied, never decoded; columns with ``impute=False`` stay as
+        they are. Values that are ``drawn`` are reflected at the bounds of their column,
+        central values are squeezed towards them.
         """
         return table.write(self.decode(table, x, drawn=drawn))
 
@@ -160,19 +143,10 @@ class TableEncoder:
         return cells
 
     def category_probabilities(self, x: np.ndarray, name: Hashable) -> np.ndarray:
-        """Probabilities of the categories of one column.
+        """Probabilities of the categories of one column, from x of shape (n, d).
 
-        Parameters
-        ----------
-        x : ndarray of shape (n, d)
-            Encoded values.
-        name : hashable
-            A boolean or categorical column.
-
-        Returns
-        -------
-        ndarray of shape (n, n_categories)
-            In the order of the column's ``categories``; rows sum to 1.
+        Their shape is (n, n_categories), in the order of the column's ``categories``;
+        rows sum to 1.
         """
         x = self._checked_x(x, len(x))
         for _, column, codec, place in self._modelled():

@@ -25,8 +25,6 @@ from macfm.table._expression import (
     Unary,
 )
 
-__all__ = ["Read", "Vector", "condition", "number", "vector_of"]
-
 _KINDS = {
     "float": "number",
     "integer": "number",
@@ -74,29 +72,19 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True)
 class Vector:
-    """What an expression is worth, row by row.
+    """What an expression is worth, row by row."""
 
-    Attributes
-    ----------
-    kind : {"number", "flag", "text", "time", "span", "nothing"}
-        What the values are.
-    values : ndarray of shape (n_rows,) or ()
-        The values; what stands in empty cells has no meaning.
-    present : ndarray of bool of the same shape
-        False where there is no value.
-    levels : tuple of str, or None
-        Order of the texts of an ordinal column.
-    tz : tzinfo, str or None
-        Zone of points in time, whose values count in UTC.
-    literal : bool
-        Whether it was written out.
-    """
-
+    #: What the values are: "number", "flag", "text", "time", "span" or "nothing".
     kind: str
+    #: The values; what stands in empty cells has no meaning; shape (n_rows,) or ().
     values: np.ndarray
+    #: False where there is no value; of the same shape.
     present: np.ndarray
+    #: Order of the texts of an ordinal column.
     levels: tuple | None = None
+    #: Zone of points in time, whose values count in UTC.
     tz: dt.tzinfo | str | None = None
+    #: Whether it was written out.
     literal: bool = False
 
 

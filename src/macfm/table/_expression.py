@@ -18,23 +18,6 @@ from typing import Any
 
 from macfm._errors import Said
 
-__all__ = [
-    "FUNCTIONS",
-    "Binary",
-    "Call",
-    "Column",
-    "Compare",
-    "Constant",
-    "ExpressionError",
-    "Junction",
-    "Member",
-    "Node",
-    "Unary",
-    "column_text",
-    "parse",
-    "walk",
-]
-
 MOST_CHARACTERS, MOST_LEVELS = 5000, 200
 
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
@@ -90,17 +73,11 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True)
 class Node:
-    """A part of an expression.
+    """A part of an expression."""
 
-    Attributes
-    ----------
-    place : int
-        Where it begins, in characters from 1.
-    shown : str
-        Its text.
-    """
-
+    #: Where it begins, in characters from 1.
     place: int
+    #: Its text.
     shown: str
 
     def refuse(self, why: str) -> ExpressionError:

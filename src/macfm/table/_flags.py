@@ -10,18 +10,11 @@ import pandas as pd
 
 from macfm._errors import ColumnError
 
-__all__ = ["append_flags"]
-
 
 def append_flags(native: Any, flags: Mapping[str, np.ndarray]) -> Any:
-    """Return a native table with one more column a flag.
+    """Return a native table with one more column a flag, each of shape (n_rows,).
 
-    Parameters
-    ----------
-    native : pandas or polars DataFrame, pyarrow Table, or ndarray
-        The table; it is not changed.
-    flags : dict of name to ndarray of bool, shape (n_rows,)
-        Frames get boolean columns of these names, arrays get 0.0 and 1.0.
+    Frames get boolean columns of these names, arrays get 0.0 and 1.0.
     """
     names = getattr(native, "column_names", ()) or getattr(native, "columns", ())
     twice = [name for name in flags if name in names]

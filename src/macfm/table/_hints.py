@@ -10,8 +10,6 @@ import numpy as np
 from macfm._errors import Said
 from macfm._warn import warn_user
 
-__all__ = ["looks_like_codes", "number_mark", "warn_codes", "warn_marks"]
-
 MOST_CODES = 10
 LEAST_CELLS = 20  # observed cells before frequencies mean anything
 COMMON = 0.05
@@ -105,13 +103,7 @@ def warn_codes(names: Sequence[Hashable]) -> None:
 
 
 def number_mark(seen: np.ndarray) -> float | None:
-    """Return an extreme such as -999 that repeats, far from all other values.
-
-    Parameters
-    ----------
-    seen : ndarray of float of shape (n_observed,)
-        Observed values.
-    """
+    """Return an extreme such as -999 that repeats, far from all other values."""
     if len(seen) < 3:
         return None
     for value in (seen.min(), seen.max()):

@@ -29,8 +29,6 @@ from macfm.table._numbers import choose_origin, differences
 from macfm.table._ticks import granule, split, zone_name
 from macfm.table._transform import heavy_tailed
 
-__all__ = ["check_names", "infer_columns"]
-
 TRANSFORMS = ("standard", "quantile", "auto")
 
 LEAST_CELLS = {"whole": 3, "other": 10}
@@ -108,18 +106,8 @@ def _kind(
 ) -> ColumnSchema:
     """Decide the kind of a column, with its categories and width.
 
-    Parameters
-    ----------
-    data : ColumnData
-        Its cells in fit.
-    as_categories, as_numbers : bool
-        Whether it is named in ``categorical`` or ``numeric``.
-    levels : sequence or None
-        Its levels in ``ordinal``.
-    as_amounts : bool
-        Whether other wishes tell that two distinct numbers are no categories.
-    max_one_hot : int
-        Most categories with a coordinate each.
+    ``levels`` are those it has in ``ordinal``; ``as_amounts`` tells that by other
+    wishes two distinct numbers are no categories.
     """
     column = ColumnSchema(
         name=data.name,

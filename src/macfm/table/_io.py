@@ -13,8 +13,6 @@ from macfm._errors import ColumnError
 from macfm.table._column import ColumnData
 from macfm.table._pandas import PandasSource
 
-__all__ = ["Cells", "Table", "as_table"]
-
 Cells = Mapping[int, tuple[np.ndarray, np.ndarray, ColumnData]]
 """Column position → rows, their canonical values, the column they go into."""
 

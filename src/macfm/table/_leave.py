@@ -31,25 +31,16 @@ from macfm.table._io import Table
 from macfm.table._schema import TableSchema
 from macfm.table._view import View
 
-__all__ = ["LeaveRule", "check_rules", "names_in", "read_mask", "read_rules"]
-
 
 @dataclass(frozen=True)
 class LeaveRule:
-    """When the holes of one column stay empty.
+    """When the holes of one column stay empty."""
 
-    Attributes
-    ----------
-    column : hashable
-        The column.
-    text : str
-        The rule as it was given.
-    node : Node
-        The rule as it was understood.
-    """
-
+    #: The column.
     column: Hashable
+    #: The rule as it was given.
     text: str
+    #: The rule as it was understood.
     node: Node
 
     def holds(self, view: View) -> np.ndarray:
@@ -80,15 +71,8 @@ def read_rules(
 ) -> list[LeaveRule]:
     """Read rules by column, in an order in which each follows those it looks at.
 
-    Parameters
-    ----------
-    schema : TableSchema
-        The columns.
-    leave : mapping of column name to str
-        The rules.
-    together : list of sets of column names
-        Columns that formulas tie to each other: a hole left in one is left in what
-        was computed from it.
+    ``together`` are columns that formulas tie to each other: a hole left in one is left
+    in what was computed from it.
     """
     check_names("leave", leave, schema.names)
     rules = {}

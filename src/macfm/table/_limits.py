@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Limit", "fold", "is_pile", "squeeze"]
-
 BULK = 0.02
 """Share of the observed values that lies between a limit and the bulk."""
 
@@ -29,30 +27,20 @@ LEAST_PILE, SHARE_OF_PILE = 5, 0.01
 
 @dataclass(frozen=True)
 class Limit:
-    """One end of the legal values and what lies near it.
+    """One end of the legal values and what lies near it."""
 
-    Attributes
-    ----------
-    sign : {1, -1}
-        1 for a lower limit, -1 for an upper one.
-    end : float
-        The limit.
-    target : float
-        Where values end: the observed value nearest to the limit, or the limit itself
-        if that is further from this value than the median is.
-    knee : float
-        Where squeezing begins.
-    piled : bool
-        Whether many observed values lie on the limit; then values are moved onto it.
-    reached : bool
-        Whether any observed value lies on it; if not, no filled one does.
-    """
-
+    #: 1 for a lower limit, -1 for an upper one.
     sign: int
+    #: The limit.
     end: float
+    #: Where values end: the observed value nearest to the limit, or the limit itself if
+    #: that is further from this value than the median is.
     target: float
+    #: Where squeezing begins.
     knee: float
+    #: Whether many observed values lie on the limit; then values are moved onto it.
     piled: bool
+    #: Whether any observed value lies on it; if not, no filled one does.
     reached: bool
 
     @classmethod

@@ -11,33 +11,23 @@ from macfm.table._limits import Limit, fold, squeeze
 from macfm.table._ticks import NANOSECONDS, advance, before, distance, join, snap, split
 from macfm.table._transform import NumericTransform
 
-__all__ = ["NumberCodec", "choose_origin", "differences"]
-
 _SAFE = 2**62  # sums of two such integers fit into int64
 _SIDES = {1: "low", -1: "high"}
 
 
 @dataclass(frozen=True)
 class NumberCodec:
-    """Numbers as distances from an origin, then a fitted transform.
+    """Numbers as distances from an origin, then a fitted transform."""
 
-    Attributes
-    ----------
-    column : ColumnSchema
-        A column of kind numeric, integer, datetime or timedelta.
-    origin : int
-        0 for floats, else an observed value in the middle. Distances from it are
-        small, so integers and ticks beyond ``2**53`` lose nothing on the way.
-    transform : NumericTransform
-        The map from distances to x.
-    limits : tuple of Limit
-        The bounds as distances from the origin, at most two. None of them (as in
-        models of earlier versions) means that values beyond a bound move onto it.
-    """
-
+    #: A column of kind numeric, integer, datetime or timedelta.
     column: ColumnSchema
+    #: 0 for floats, else an observed value in the middle. Distances from it are small,
+    #: so integers and ticks beyond ``2**53`` lose nothing on the way.
     origin: int
+    #: The map from distances to x.
     transform: NumericTransform
+    #: The bounds as distances from the origin, at most two. None of them (as in models
+    #: of earlier versions) means that values beyond a bound move onto it.
     limits: tuple[Limit, ...] = ()
 
     @classmethod

@@ -13,8 +13,6 @@ from macfm._errors import ColumnError
 from macfm.table._column import ColumnData, ColumnTypeError, at_fault, unsupported
 from macfm.table._ticks import duration, moment, zone_name
 
-__all__ = ["box_objects", "object_limits", "parse_objects"]
-
 _INT64 = np.iinfo(np.int64)
 
 # Python's own datetime and date end long before int64 does.
@@ -30,17 +28,7 @@ _OBJECT_LIMITS: dict[str, tuple[np.datetime64, np.datetime64]] = {
 def parse_objects(
     name: Hashable, cells: np.ndarray, observed: np.ndarray
 ) -> ColumnData:
-    """Read an object column whose observed cells share one Python type.
-
-    Parameters
-    ----------
-    name : hashable
-        Name of the column, for messages.
-    cells : ndarray of object of shape (n_rows,)
-        The cells as they are.
-    observed : ndarray of bool of shape (n_rows,)
-        True where the cell holds a value.
-    """
+    """Read an object column whose observed cells share one Python type."""
     seen = cells[observed].tolist()
     family, tag = _common_type(name, seen)
     values = np.zeros(len(cells), dtype=object)

@@ -13,8 +13,6 @@ from macfm.table._column import ColumnData, unsupported
 from macfm.table._objects import box_objects, parse_objects
 from macfm.table._ticks import NANOSECONDS
 
-__all__ = ["PandasSource"]
-
 _TICKS = (-(2**63) + 1, 2**63 - 1)  # the smallest int64 is NaT
 
 

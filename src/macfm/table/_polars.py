@@ -9,8 +9,6 @@ import numpy as np
 
 from macfm.table._column import ColumnData, unsupported
 
-__all__ = ["PolarsSource"]
-
 
 class PolarsSource:
     """A polars DataFrame."""

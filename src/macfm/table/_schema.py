@@ -14,8 +14,6 @@ from macfm.table._infer import infer_columns
 from macfm.table._io import Table
 from macfm.table._stored import MAX_COLUMNS, check_column
 
-__all__ = ["TableSchema", "check_columns", "retype_empty"]
-
 FORMAT = 1
 """Version of the JSON layout."""
 

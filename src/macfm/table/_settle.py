@@ -14,8 +14,6 @@ from macfm.table._leave import LeaveRule, check_rules, read_mask, read_rules
 from macfm.table._schema import TableSchema
 from macfm.table._view import View
 
-__all__ = ["Wishes", "is_mask", "read_wishes"]
-
 
 def is_mask(leave: Any) -> bool:
     """Whether ``leave`` is a mask of one table rather than rules by column."""
@@ -24,23 +22,15 @@ def is_mask(leave: Any) -> bool:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the parameters `leave` and `derive` ask for.
+    """What the parameters `leave` and `derive` ask for."""
 
-    Attributes
-    ----------
-    schema : TableSchema
-        The columns they speak of.
-    formulas : list of Formula
-        Columns that follow from others.
-    rules : list of LeaveRule
-        Holes that stay empty, by rules.
-    mask : ndarray of bool of shape (n_rows, n_columns), or None
-        Holes that stay empty, one by one.
-    """
-
+    #: The columns they speak of.
     schema: TableSchema
+    #: Columns that follow from others.
     formulas: list[Formula]
+    #: Holes that stay empty, by rules.
     rules: list[LeaveRule]
+    #: Holes that stay empty, one by one; shape (n_rows, n_columns).
     mask: np.ndarray | None
 
     def check(self, table: Table) -> None:
@@ -88,16 +78,7 @@ def read_wishes(
 ) -> Wishes | None:
     """Read the parameters `leave` and `derive`; None if they ask for nothing.
 
-    Parameters
-    ----------
-    schema : TableSchema
-        The columns of fit.
-    leave : mapping of column name to str, mask, or None
-        Holes that stay empty.
-    derive : mapping of column name to str, or None
-        Columns that follow from others.
-    table : Table or None
-        The table a mask belongs to; None if there is none yet.
+    ``table`` is the one a mask belongs to; None if there is none yet.
     """
     if isinstance(leave, str | bytes):
         raise TypeError(

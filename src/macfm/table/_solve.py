@@ -9,8 +9,6 @@ import numpy as np
 from macfm.table._evaluate import Read, Vector, number
 from macfm.table._expression import Binary, Call, Column, Constant, Node, Unary, walk
 
-__all__ = ["solve", "why_unsolvable"]
-
 _INVERSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "exp": np.log,
     "log": np.exp,
@@ -52,26 +50,11 @@ def why_unsolvable(node: Node, name: Hashable) -> str | None:
 def solve(
     node: Node, name: Hashable, value: np.ndarray, read: Read, n_rows: int
 ) -> np.ndarray:
-    """Find the cells of a column for which a formula has a given value.
+    """Find the cells of a column for which a formula has a given value, NaN if none.
 
-    Parameters
-    ----------
-    node : Node
-        A formula that `why_unsolvable` has nothing against.
-    name : hashable
-        The column.
-    value : ndarray of shape (n_rows,)
-        What the formula must come to.
-    read : callable
-        The cells of all columns. Those of the column itself only choose between two
-        roots, ``x**2 = 4`` for instance: the one with the same sign is taken.
-    n_rows : int
-        Number of rows.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        NaN where there is no solution.
+    ``node`` is a formula that `why_unsolvable` has nothing against, values have the
+    shape (n_rows,). The cells of the column itself only choose between two roots, of
+    ``x**2 = 4`` for instance: the one with the same sign is taken.
     """
     with np.errstate(all="ignore"):
         while not isinstance(node, Column):

@@ -14,8 +14,6 @@ from macfm.table._column import FAMILIES, KINDS, ColumnSchema, categories_of
 from macfm.table._ticks import NANOSECONDS
 from macfm.table._transform import N_LANDMARKS
 
-__all__ = ["MAX_COLUMNS", "check_arrays", "check_column"]
-
 MAX_COLUMNS = 100_000
 """Most columns of a stored schema."""
 

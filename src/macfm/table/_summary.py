@@ -13,28 +13,16 @@ from macfm.table._numbers import NumberCodec
 from macfm.table._ticks import NANOSECONDS
 from macfm.table._transform import NumericTransform
 
-__all__ = ["summarise"]
-
 _SECOND = 10**9
 
 
 def summarise(column: ColumnSchema, codec: Any | None) -> dict[str, Any]:
-    """Describe one column, as plain JSON types.
+    """Describe one column, as plain JSON types; without a codec it is not modelled.
 
-    Parameters
-    ----------
-    column : ColumnSchema
-        The column.
-    codec : codec or None
-        Its statistics; None if it is not modelled.
-
-    Returns
-    -------
-    dict
-        Always ``name``, ``kind``, ``dtype``, ``imputed`` and ``reveals``, a list of
-        what somebody who holds the model learns of the values of fit. Where there is
-        such a thing ``categories``, ``frequencies``, ``bounds``, ``mean``, ``std``,
-        ``quantiles`` (smallest, three quartiles, largest), ``n_quantiles``.
+    Always ``name``, ``kind``, ``dtype``, ``imputed`` and ``reveals``, a list of what
+    somebody who holds the model learns of the values of fit. Where there is such a
+    thing ``categories``, ``frequencies``, ``bounds``, ``mean``, ``std``, ``quantiles``
+    (smallest, three quartiles, largest), ``n_quantiles``.
     """
     told: dict[str, Any] = {
         "name": str(column.name),

@@ -11,8 +11,6 @@ import pandas as pd
 
 from macfm.table._ticks import NANOSECONDS, duration, moment, zone_name
 
-__all__ = ["from_tagged", "to_tagged"]
-
 MAX_TEXT = 2**20
 """Longest text, in characters, that is read back."""
 

@@ -11,20 +11,6 @@ import datetime as dt
 import numpy as np
 import pandas as pd
 
-__all__ = [
-    "NANOSECONDS",
-    "advance",
-    "before",
-    "distance",
-    "duration",
-    "granule",
-    "join",
-    "moment",
-    "snap",
-    "split",
-    "zone_name",
-]
-
 NANOSECONDS = {
     "D": 86_400 * 10**9,
     "h": 3_600 * 10**9,
@@ -112,18 +98,9 @@ def granule(seconds: np.ndarray, nanos: np.ndarray, tz: str | None) -> str:
 def snap(
     seconds: np.ndarray, nanos: np.ndarray, unit: str, tz: str | None, how: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Move points to a multiple of ``unit`` on the clock of ``tz``.
+    """Move points in UTC to a multiple of ``unit`` on the clock of ``tz``.
 
-    Parameters
-    ----------
-    seconds, nanos : ndarray of int64 of shape (n,)
-        Points in UTC.
-    unit : str
-        A key of ``NANOSECONDS``.
-    tz : str or None
-        Time zone whose midnights and full hours count.
-    how : {"nearest", "up", "down"}
-        Direction.
+    ``how`` is "nearest", "up" or "down".
     """
     size = NANOSECONDS[unit]
     if size < _SECOND:

@@ -7,8 +7,6 @@ from statistics import NormalDist
 
 import numpy as np
 
-__all__ = ["N_LANDMARKS", "NumericTransform", "heavy_tailed"]
-
 N_LANDMARKS = 1000
 """Most quantile landmarks kept per column."""
 
@@ -26,16 +24,6 @@ SKEWNESS_LIMIT = 3.0
 class NumericTransform:
     """A fitted map ``values → x``, strictly monotone on the values of the fit.
 
-    Attributes
-    ----------
-    exponent : int
-        Values are first divided by ``2**exponent``, which is exact and keeps sums
-        of squares of values like 1e300 finite.
-    landmarks, scores : ndarray of shape (n_landmarks,)
-        Scaled values and their normal scores; both empty for "standard".
-    mean, std : float
-        Population moments of the scaled values or their scores.
-
     Examples
     --------
     >>> import numpy as np
@@ -44,9 +32,14 @@ class NumericTransform:
     array([2.5])
     """
 
+    #: Values are first divided by ``2**exponent``, which is exact and keeps sums of
+    #: squares of values like 1e300 finite.
     exponent: int
+    #: Scaled values and their normal scores; both empty for "standard"; shape
+    #: (n_landmarks,).
     landmarks: np.ndarray
     scores: np.ndarray
+    #: Population moments of the scaled values or their scores.
     mean: float
     std: float
 

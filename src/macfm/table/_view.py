@@ -12,20 +12,11 @@ from macfm.table._evaluate import Vector, vector_of
 from macfm.table._io import Cells, Table
 from macfm.table._schema import TableSchema
 
-__all__ = ["View"]
-
 
 class View:
     """The completed rows, and the right to change or give up a filled cell.
 
-    Parameters
-    ----------
-    table : Table
-        The table with holes.
-    schema : TableSchema
-        Its columns.
-    cells : dict
-        What the holes are to be filled with, see `Table.write`.
+    ``cells`` are what the holes are to be filled with, see `Table.write`.
     """
 
     def __init__(self, table: Table, schema: TableSchema, cells: Cells) -> None:

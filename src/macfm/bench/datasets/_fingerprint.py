@@ -12,12 +12,14 @@ import hashlib
 import importlib.resources
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from macfm._plain import plain
 
 # Of a column's root mean square. Sources print some columns with 7 digits; one value
 # of 40,000 rows that is off by a hundredth of the scale is still seen.
@@ -76,10 +78,7 @@ class Fingerprint:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain values, numbers with ten digits."""
-        plain = asdict(self)
-        for key in ("numbers", "missing"):
-            plain[key] = {c: float(f"{v:.10g}") for c, v in plain[key].items()}
-        return plain
+        return plain(self, digits=10)
 
 
 def fingerprint(frame: pd.DataFrame) -> Fingerprint:

@@ -73,14 +73,7 @@ def _delimiter(path: Path) -> str:
 def read_member(archive: Path, name: str, *, sha256: str | None = None) -> bytes:
     """Return a file of a zip by its base name, looking into zips inside it too.
 
-    Parameters
-    ----------
-    archive
-        The zip file.
-    name
-        Base name of the member; folders inside the archive do not matter.
-    sha256
-        Its digest, if known; a member with another one is refused.
+    A member of another digest than `sha256` is refused.
     """
     try:
         content = _find_member(archive.read_bytes(), name)

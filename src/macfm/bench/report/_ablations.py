@@ -12,7 +12,7 @@ import pandas as pd
 
 from macfm.bench.report._figure_ablation import draw_changes, draw_curves
 from macfm.bench.report._frame import CELL, main_cells
-from macfm.bench.report._names import METRICS, method_titles, ordered, title_of
+from macfm.bench.report._names import METRICS, method_titles, ordered
 from macfm.bench.report._statistics import summary_of
 from macfm.bench.report._table import Column, Entry, Picture, Row, ScoreTable, Section
 
@@ -128,7 +128,7 @@ def ablation_section(frame: pd.DataFrame) -> Section | None:
             items.append(
                 Picture(
                     slug=f"choices-{method}",
-                    title=f"Design choices of {title_of(method, method_titles())}",
+                    title=f"Design choices of {method_titles().get(method, method)}",
                     caption="Change of the out-of-sample error against the base value, "
                     "which is named beside the heading; a dot for each dataset, a "
                     "diamond for the mean. Left of the line is better.",
@@ -144,7 +144,7 @@ def ablation_section(frame: pd.DataFrame) -> Section | None:
 
 
 def _heading(study: Study) -> str:
-    return f"{study.title}, {title_of(study.method, method_titles())}"
+    return f"{study.title}, {method_titles().get(study.method, study.method)}"
 
 
 def _curves(study: Study) -> Picture:

@@ -7,6 +7,7 @@ import io
 
 import pandas as pd
 
+from macfm._plain import plain
 from macfm.bench.report._table import ScoreTable
 
 HEADER = (
@@ -22,7 +23,8 @@ def table_csv(table: ScoreTable) -> str:
     writer.writerow(HEADER)
     for row in table.rows:
         for column, cell in zip(table.columns, row.cells, strict=True):
-            value, std, printed = map(_plain, (cell.value, cell.std, cell.published))
+            numbers = (cell.value, cell.std, cell.published)
+            value, std, printed = plain(numbers, digits=7)
             writer.writerow(
                 [
                     *(row.key, row.title, column.title, value, std, cell.n),
@@ -37,9 +39,3 @@ def records_csv(frame: pd.DataFrame) -> str:
     return frame.drop(columns=["record", "place"]).to_csv(
         index=False, lineterminator="\n", float_format="%.7g"
     )
-
-
-def _plain(value: float | str | None) -> float | str:
-    if value is None:
-        return ""
-    return float(f"{value:.7g}") if isinstance(value, float) else value

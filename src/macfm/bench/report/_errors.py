@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from scipy.stats import gmean
 
 from macfm.bench.report._figure_bars import draw_bars
 from macfm.bench.report._frame import (
@@ -17,13 +18,12 @@ from macfm.bench.report._frame import (
     method_of,
     row_titles,
 )
-from macfm.bench.report._names import MECHANISMS, METRICS, SPLITS, rate_words, title_of
+from macfm.bench.report._names import MECHANISMS, METRICS, SPLITS, rate_words
 from macfm.bench.report._published import IN_SAMPLE_NOTE, NEWS_NOTE, SOURCE, published
 from macfm.bench.report._rows import Score, notes_for, score_rows, with_published
 from macfm.bench.report._statistics import (
     best_ranked,
     everywhere,
-    geometric_mean,
     paired_tests,
     rank_cells,
     summary_of,
@@ -43,7 +43,7 @@ def settings_of(frame: pd.DataFrame) -> Iterator[tuple[str, float, pd.DataFrame]
 
 def where(mechanism: str, rate: float) -> str:
     """Return a mechanism and a rate as a heading."""
-    return f"{title_of(mechanism, MECHANISMS)}, {rate_words(rate)} hidden"
+    return f"{MECHANISMS.get(mechanism, mechanism)}, {rate_words(rate)} hidden"
 
 
 def slug_of(mechanism: str, rate: float) -> str:
@@ -82,16 +82,8 @@ def error_table(
 ) -> ScoreTable:
     """Return one of the twelve tables: methods × datasets, rank and ratio.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Tidy rows of one mechanism and rate.
-    split : {"in", "out"}
-        Rows that were imputed.
-    metric : {"mae", "rmse"}
-        Printed × 100.
-    beside : bool
-        Whether the published figures come along.
+    `rows` are the tidy rows of one mechanism and rate; errors are printed × 100, with
+    the published figures `beside` them if wanted.
     """
     mechanism, rate = rows["mechanism"].iloc[0], rows["rate"].iloc[0]
     name, datasets = f"{split}_{metric}", datasets_of(rows)
@@ -105,7 +97,7 @@ def error_table(
             cells=(
                 *line.cells,
                 _summary_cell(ranks, line.key, decimals=2, mean=np.mean),
-                _summary_cell(ratios, line.key, decimals=3, mean=geometric_mean),
+                _summary_cell(ratios, line.key, decimals=3, mean=gmean),
             ),
         )
         for line in lines

@@ -28,20 +28,8 @@ def draw_curves(
 ) -> Figure:
     """Draw changes of the error and seconds against a number, by dataset.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Tidy rows with a column ``arm``.
-    arms : sequence of str
-        The values of that column, in order.
-    numbers : sequence of float
-        The same as numbers.
-    base : str
-        The value that changes are relative to.
-    machine : str
-        The machine whose seconds are drawn.
-    xlabel : str
-        What the number is.
+    The tidy `rows` have a column ``arm`` of the values `arms`, which are `numbers` as
+    numbers; changes are relative to `base`, and seconds are those of one `machine`.
     """
     datasets = datasets_of(rows)
     timed = rows[rows["machine_id"] == machine]
@@ -96,10 +84,8 @@ def draw_changes(
 ) -> Figure:
     """Draw relative changes of the error, a group of rows for each choice.
 
-    Parameters
-    ----------
-    groups : sequence of (title, base, arms, changes)
-        `changes` has columns ``arm``, ``dataset``, ``error`` and ``change`` (in %).
+    `groups` are (title, base, arms, changes), of which the last has columns ``arm``,
+    ``dataset``, ``error`` and ``change`` (in %).
     """
     lines = _lay_out(groups)
     datasets = datasets_of(pd.concat([changes for *_, changes in groups]))

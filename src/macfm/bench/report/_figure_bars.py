@@ -22,12 +22,7 @@ CAP = 2.0
 def draw_bars(rows: pd.DataFrame, *, metric: str) -> Figure:
     """Draw the errors of one mechanism and rate.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Tidy rows of one mechanism and rate.
-    metric : {"mae", "rmse"}
-        What to draw: bars for new rows, circles for the training rows.
+    Bars are for new rows, circles for the training rows.
     """
     titles, methods = row_titles(rows), method_of(rows)
     names = [f"out_{metric}", f"in_{metric}"]

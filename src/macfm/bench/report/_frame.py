@@ -9,8 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from macfm.bench.datasets import DATASETS
 from macfm.bench.records import FORMAT
-from macfm.bench.report._names import MECHANISMS, dataset_titles, method_titles, ordered
+from macfm.bench.report._names import MECHANISMS, method_titles, ordered
 
 STATUSES = ("ok", "failed", "timeout", "unavailable")
 REQUIRED = ("dataset", "mechanism", "rate", "mask", "method", "status")
@@ -158,7 +159,7 @@ def value_text(value: Any) -> str:
 def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
     known = {
         "mechanism": list(MECHANISMS),
-        "dataset": list(dataset_titles()),
+        "dataset": list(DATASETS),
         "method": list(method_titles()),
     }
     keys = {}
@@ -198,4 +199,4 @@ def method_of(frame: pd.DataFrame) -> dict[str, str]:
 
 def datasets_of(frame: pd.DataFrame) -> list[str]:
     """Return the datasets of some rows in registry order."""
-    return ordered(frame["dataset"], dataset_titles())
+    return ordered(frame["dataset"], DATASETS)

@@ -15,18 +15,9 @@ def html(
     drawings: Mapping[str, str],
     published: bool,
 ) -> str:
-    """Return the page.
+    """Return the page, with the SVG text of each picture that was drawn.
 
-    Parameters
-    ----------
-    title : str
-        Its heading.
-    sections : sequence of Section
-        What it shows.
-    drawings : mapping
-        SVG text of each picture that was drawn.
-    published : bool
-        Whether there is a switch for the published figures.
+    There is a switch for the published figures if they are wanted and there are any.
     """
     shown = [_drawn(section, drawings) for section in sections]
     beside = published and any(

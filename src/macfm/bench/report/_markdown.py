@@ -62,10 +62,8 @@ def grid(table: ScoreTable) -> list[str]:
 
 
 def _line(entries: Iterable[str], widths: Iterable[int]) -> str:
-    first, *others = (
-        (entry, width) for entry, width in zip(entries, widths, strict=True)
-    )
-    padded = [first[0].ljust(first[1]), *(entry.rjust(w) for entry, w in others)]
+    cells = enumerate(zip(entries, widths, strict=True))
+    padded = [e.rjust(w) if place else e.ljust(w) for place, (e, w) in cells]
     return f"| {' | '.join(padded)} |"
 
 

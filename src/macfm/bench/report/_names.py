@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from macfm.page import THEME
 
@@ -58,16 +58,6 @@ def method_titles() -> dict[str, str]:
     return {name: getattr(entry, "title", name) for name, entry in METHODS.items()}
 
 
-def dataset_titles() -> dict[str, str]:
-    """Return the names of the registered datasets, in their order.
-
-    Tables print the registry name, which is what a user types.
-    """
-    from macfm.bench.datasets import DATASETS
-
-    return {name: name for name in DATASETS}
-
-
 def ordered(names: Iterable[str], known: Iterable[str]) -> list[str]:
     """Return distinct `names`: the known ones in their order, then the others.
 
@@ -79,11 +69,6 @@ def ordered(names: Iterable[str], known: Iterable[str]) -> list[str]:
     present = dict.fromkeys(names)
     first = [name for name in known if name in present]
     return first + [name for name in present if name not in set(first)]
-
-
-def title_of(name: str, titles: Mapping[str, str]) -> str:
-    """Return the printed name, or the name itself if none is known."""
-    return titles.get(name, name)
 
 
 def rate_words(rate: float) -> str:

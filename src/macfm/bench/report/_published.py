@@ -45,23 +45,10 @@ def _table() -> pd.DataFrame:
 def published(
     metric: str, mechanism: str, split: str, *, rate: float = RATE
 ) -> dict[str, dict[str, float]]:
-    """Return the printed figures by method and dataset.
+    """Return the printed figures by method and dataset; none but for the rate 0.3.
 
-    Parameters
-    ----------
-    metric : {"mae", "rmse", "seconds"}
-        Errors are × 100, as printed.
-    mechanism : str
-        Its name; "" for seconds.
-    split : {"in", "out"}
-        Which rows.
-    rate : float
-        The paper prints 0.3 alone; there is nothing for another.
-
-    Returns
-    -------
-    dict of dict
-        Keys are registry names where we have the method, else the printed name.
+    Errors are × 100, as printed; the mechanism of seconds is "". Keys are registry
+    names where we have the method, else the printed name.
 
     Examples
     --------

@@ -77,14 +77,16 @@ def write_pages(
     folder = Path(output)
     files: dict[str, str | bytes] = {}
     drawings = {}
-    for picture in _pictures(sections) if figures else ():
+    pictures = [picture for section in sections for picture in section.pictures]
+    for picture in pictures if figures else ():
         figure = picture.draw()
         drawing = svg(figure)
         files[f"figures/{picture.slug}.svg"] = drawing
         files[f"figures/{picture.slug}.png"] = png(figure)
         label = f"{picture.title}. {picture.caption}"
-        how = {"slug": picture.slug, "label": label, "least": 0.7}
-        drawings[picture.slug] = inline_svg(drawing, **how)
+        drawings[picture.slug] = inline_svg(
+            drawing, slug=picture.slug, label=label, least=0.7
+        )
     for table in _tables(sections):
         files[f"csv/{table.slug}.csv"] = table_csv(table)
     files["csv/records.csv"] = records_csv(frame)
@@ -118,10 +120,6 @@ def make_sections(
         failure_section(frame),
     ]
     return [part for part in parts if part is not None]
-
-
-def _pictures(sections: Sequence[Section]) -> list[Any]:
-    return [picture for section in sections for picture in section.pictures]
 
 
 def _tables(sections: Sequence[Section]) -> list[Any]:

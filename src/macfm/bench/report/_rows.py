@@ -106,16 +106,8 @@ def with_published(
 ) -> list[Row]:
     """Put printed figures beside the first cells of each row, then add other rows.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        Their first cells are those of `datasets`.
-    datasets : sequence of str
-        Names, with quirks.
-    values : mapping
-        Printed figures by method and dataset.
-    methods : mapping
-        The method behind the key of each row.
+    These cells are those of `datasets`, named with their quirks; `values` are printed
+    figures by method and dataset, `methods` the method behind the key of each row.
     """
     names = [dataset.split(" + ")[0] for dataset in datasets]
     done = []

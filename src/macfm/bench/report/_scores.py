@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from macfm.bench.report._errors import settings_of, slug_of, where
 from macfm.bench.report._frame import datasets_of, main_cells, row_titles
-from macfm.bench.report._names import MECHANISMS, rate_words, title_of
+from macfm.bench.report._names import MECHANISMS, rate_words
 from macfm.bench.report._rows import Score, notes_for, score_rows
 from macfm.bench.report._table import Column, Entry, Row, ScoreTable, Section
 from macfm.judge import expected_coverage
+
+Scores = dict[tuple[str, str], dict[str, Any]]
 
 
 def _score_table(
@@ -47,42 +51,40 @@ def _score_table(
     )
 
 
+def _section(
+    frame: pd.DataFrame,
+    slug: str,
+    title: str,
+    text: str,
+    scores: Scores,
+) -> Section | None:
+    """A table of each score, by name and title, for each mechanism and rate."""
+    tables = [
+        _score_table(rows, name, heading, **how)
+        for _, _, rows in settings_of(main_cells(frame))
+        for (name, heading), how in scores.items()
+    ]
+    items = tuple(table for table in tables if table is not None)
+    return Section(slug, title, (text,), items) if items else None
+
+
 def categorical_section(frame: pd.DataFrame) -> Section | None:
     """Return accuracy and log-loss over hidden categorical cells."""
-    tables = []
-    for _, _, rows in settings_of(main_cells(frame)):
-        tables += [
-            _score_table(
-                rows, "accuracy", "Accuracy in %", scale=100.0, decimals=1, higher=True
-            ),
-            _score_table(rows, "log_loss", "Log-loss", decimals=3),
-        ]
-    shown = [table for table in tables if table is not None]
-    if not shown:
-        return None
     text = (
         "Over hidden categorical cells, pooled: accuracy (more is better) and, for "
         "methods that give probabilities, the mean of −log of the probability given to "
-        "the truth (less is better).",
+        "the truth (less is better)."
     )
-    return Section("categorical", "Categorical columns", text, tuple(shown))
+    accuracy = {"scale": 100.0, "decimals": 1, "higher": True}
+    scores: Scores = {
+        ("accuracy", "Accuracy in %"): accuracy,
+        ("log_loss", "Log-loss"): {"decimals": 3},
+    }
+    return _section(frame, "categorical", "Categorical columns", text, scores)
 
 
 def distribution_section(frame: pd.DataFrame) -> Section | None:
     """Return CRPS, energy distance and coverage of the methods that draw."""
-    tables = []
-    for _, _, rows in settings_of(main_cells(frame)):
-        tables += [
-            _score_table(rows, "crps", "CRPS × 100", scale=100.0),
-            _score_table(rows, "energy", "Energy distance", decimals=3),
-            _score_table(
-                rows, "coverage_90", "Coverage in %", scale=100, decimals=1, higher=None
-            ),
-            _score_table(rows, "spread_ratio", "Spread over error", higher=None),
-        ]
-    shown = [table for table in tables if table is not None]
-    if not shown:
-        return None
     n_draws = int(max(r.get("n_draws") or 20 for r in frame["record"]))
     expected = expected_coverage(0.9, n_draws)
     text = (
@@ -92,32 +94,32 @@ def distribution_section(frame: pd.DataFrame) -> Section | None:
         "draws the truth could be one of, that is 0.90 (n − 1) / (n + 1): "
         f"{expected:.2f} with {n_draws} draws. Spread over "
         "error: the standard deviation of a cell's draws over that of the error of "
-        "their mean; 1 is calibrated, less is overconfident.",
+        "their mean; 1 is calibrated, less is overconfident."
     )
-    return Section("distribution", "Draws", text, tuple(shown))
+    coverage = {"scale": 100.0, "decimals": 1, "higher": None}
+    scores: Scores = {
+        ("crps", "CRPS × 100"): {"scale": 100.0},
+        ("energy", "Energy distance"): {"decimals": 3},
+        ("coverage_90", "Coverage in %"): coverage,
+        ("spread_ratio", "Spread over error"): {"higher": None},
+    }
+    return _section(frame, "distribution", "Draws", text, scores)
 
 
 def legal_section(frame: pd.DataFrame) -> Section | None:
     """Return the shares of filled numbers that no observed value allows."""
-    tables = []
-    for _, _, rows in settings_of(main_cells(frame)):
-        tables += [
-            _score_table(rows, name, title, scale=100.0, decimals=1)
-            for name, title in (
-                ("illegal_range", "Out of range, in %"),
-                ("illegal", "Illegal, in %"),
-            )
-        ]
-    shown = [table for table in tables if table is not None]
-    if not shown:
-        return None
     text = (
         "Of all numbers filled, how many break what every observed training value of "
         "their column keeps: negative where none is, above 1 where all lie between 0 "
         "and 1, a third value where there are two. Illegal are, beside these, "
-        "fractions in columns of whole numbers, as means of counts are. Zero is best.",
+        "fractions in columns of whole numbers, as means of counts are. Zero is best."
     )
-    return Section("legal", "Illegal values", text, tuple(shown))
+    share = {"scale": 100.0, "decimals": 1}
+    scores = {
+        ("illegal_range", "Out of range, in %"): share,
+        ("illegal", "Illegal, in %"): share,
+    }
+    return _section(frame, "legal", "Illegal values", text, scores)
 
 
 def rates_section(frame: pd.DataFrame) -> Section | None:
@@ -126,7 +128,7 @@ def rates_section(frame: pd.DataFrame) -> Section | None:
     rows = frame[known].drop_duplicates(["dataset", "mechanism", "rate", "mask"])
     datasets, lines = datasets_of(rows), []
     for mechanism, rate, part in settings_of(rows):
-        name = title_of(mechanism, MECHANISMS)
+        name = MECHANISMS.get(mechanism, mechanism)
         for split in ("train", "test"):
             cells = [_rate_cell(part[part["dataset"] == d], split) for d in datasets]
             if any(cell.value is not None for cell in cells):

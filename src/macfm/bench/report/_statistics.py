@@ -59,19 +59,9 @@ def best_of(summaries: Mapping[str, Summary | None], *, higher: bool) -> set[str
 
 
 def rank_cells(scores: pd.DataFrame, failed: pd.DataFrame) -> pd.DataFrame:
-    """Rank the methods in each cell, 1 for the least error.
+    """Rank the methods in each cell, 1 for the least error; (n_cells, n_methods).
 
-    Parameters
-    ----------
-    scores : DataFrame of shape (n_cells, n_methods)
-        Errors, NaN where there is none.
-    failed : DataFrame of shape (n_cells, n_methods)
-        Where a method tried and failed: it shares the last ranks. One that was not
-        tried has no rank.
-
-    Returns
-    -------
-    DataFrame of shape (n_cells, n_methods)
+    One that tried and failed shares the last ranks, one that was not tried has none.
     """
     return scores.mask(failed & scores.isna(), np.inf).rank(axis=1)
 
@@ -135,25 +125,11 @@ def too_few_pairs(n_pairs: int, n_tests: int = 1) -> bool:
     return n_tests * 2.0 ** (1 - n_pairs) > ALPHA
 
 
-def geometric_mean(values: Sequence[float]) -> float:
-    """Return exp of the mean logarithm of some positive numbers."""
-    return float(np.exp(np.mean(np.log(values))))
-
-
 def everywhere(scores: pd.DataFrame) -> pd.Series:
     """Say which methods have a score on every dataset that any method has.
 
-    An average over the easier datasets alone would flatter a method.
-
-    Parameters
-    ----------
-    scores : DataFrame of shape (n_cells, n_methods)
-        Scores, indexed by cell; the level ``dataset`` names its table.
-
-    Returns
-    -------
-    Series of bool
-        By method.
+    An average over the easier datasets alone would flatter a method. `scores`, of shape
+    (n_cells, n_methods), has a level ``dataset`` in its index.
     """
     present = scores.notna().groupby(level="dataset").any()
     return present[present.any(axis=1)].all()

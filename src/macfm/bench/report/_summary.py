@@ -9,7 +9,7 @@ import pandas as pd
 
 from macfm._words import count
 from macfm.bench.report._frame import datasets_of, main_cells, row_titles
-from macfm.bench.report._names import MECHANISMS, rate_words, title_of
+from macfm.bench.report._names import MECHANISMS, rate_words
 from macfm.bench.report._table import Section
 from macfm.bench.report._timing import total_seconds
 
@@ -31,7 +31,7 @@ def summary_section(
 def _what(frame: pd.DataFrame) -> str:
     main = main_cells(frame)
     used = main if len(main) else frame
-    mechanisms = [title_of(m, MECHANISMS) for m in used["mechanism"].unique()]
+    mechanisms = [MECHANISMS.get(m, m) for m in used["mechanism"].unique()]
     rates = ", ".join(rate_words(rate) for rate in sorted(used["rate"].unique()))
     counts = used.groupby(["dataset", "mechanism", "rate"])["mask"].nunique()
     masks = count(int(counts.max()), "mask")

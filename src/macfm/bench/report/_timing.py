@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from scipy.stats import gmean
 
 from macfm._words import count
 from macfm.bench.report._errors import BASE
@@ -21,7 +22,7 @@ from macfm.bench.report._frame import (
 from macfm.bench.report._names import METRICS, family
 from macfm.bench.report._published import SOURCE, published
 from macfm.bench.report._rows import Score, notes_for, score_rows, with_published
-from macfm.bench.report._statistics import everywhere, geometric_mean, summary_of
+from macfm.bench.report._statistics import everywhere, summary_of
 from macfm.bench.report._table import Column, Entry, Picture, Row, ScoreTable, Section
 
 OURS = ("macfm", "macfm-median", "macfm-paper")
@@ -220,7 +221,7 @@ def _speed_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable | None:
 def _ratio_cell(ratio: pd.Series, *, same: bool) -> Entry:
     if same or ratio.empty:
         return Entry()
-    mean = geometric_mean(ratio)
+    mean = gmean(ratio)
     decimals = 0 if mean >= 100 else 1 if mean >= 10 else 2 if mean >= 0.1 else 3
     note = f"{ratio.min():.3g} to {ratio.max():.3g} over {len(ratio)} cells"
     return Entry(mean, n=len(ratio), decimals=decimals, unit="×", note=note)
@@ -241,8 +242,8 @@ def pareto_points(rows: pd.DataFrame, metric: str) -> list[Point]:
             point = Point(
                 label=title,
                 method=methods[label],
-                seconds=geometric_mean(times.loc[here, label]),
-                error=geometric_mean(ratios.loc[here, label]),
+                seconds=gmean(times.loc[here, label]),
+                error=gmean(ratios.loc[here, label]),
                 complete=bool(here.sum() == full),
             )
             points.append(point)

@@ -16,24 +16,11 @@ def check_learned(
 ) -> None:
     """Raise if a learned method filled numbers with nothing but column means.
 
-    Some packages give up on an error and return the means they started from.
-
-    Parameters
-    ----------
-    method : Method
-        The method that filled the table; one with ``learned = False`` always passes.
-    train : DataFrame
-        The training rows with holes, whose observed cells give the means.
-    filled : DataFrame
-        The completed table.
-    table : DataFrame
-        The table before it was completed.
-
-    Raises
-    ------
-    RuntimeError
-        If more than 99 % of the filled cells of columns that vary equal the mean of
-        their column, to nine digits of its standard deviation.
+    Some packages give up on an error and return the means they started from. A
+    RuntimeError says so if more than 99 % of the filled cells of columns that vary
+    equal the mean of their column, in `train` or in the `table` that was filled, to
+    nine digits of its standard deviation. A method with ``learned = False`` always
+    passes.
     """
     if not method.learned:
         return
