@@ -46,9 +46,9 @@ def test_fields_are_those_of_the_standard_library(rows):
 
 
 def test_the_delimiter_is_the_one_that_cuts_evenly():
-    assert sniff_delimiter("name, first;age\nx;1,5\ny;2\n", "") == ";"
-    assert sniff_delimiter("a\tb\n1\t2\n", "") == "\t"
-    assert sniff_delimiter("a|b|c\n1|2|3\n", "") == "|"
-    assert sniff_delimiter("a\n1\n", "") == ","
-    assert sniff_delimiter('a,b\n"x;y;z",1\n', "") == ","
-    assert sniff_delimiter('a;b\n1;"open\n', "") == ";"
+    assert sniff_delimiter("name, first;age\nx;1,5\ny;2\n") == ";"
+    assert sniff_delimiter("a\tb\n1\t2\n") == "\t"
+    assert sniff_delimiter("a|b|c\n1|2|3\n") == "|"
+    assert sniff_delimiter("a\n1\n") == ","
+    assert sniff_delimiter('a,b\n"x;y;z",1\n') == ","
+    assert sniff_delimiter('a;b\n1;"open\n') == ";"

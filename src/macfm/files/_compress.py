@@ -11,19 +11,15 @@ from types import ModuleType
 
 from macfm.files._errors import FileError, optional
 
+_DECOMPRESS = {"gz": gzip.decompress, "bz2": bz2.decompress, "xz": lzma.decompress}
+
 
 def decompress(data: bytes, compression: str | None, name: str) -> bytes:
     """Return the plain bytes; `name` is the file's, for messages."""
     if compression is None:
         return data
     try:
-        if compression == "gz":
-            return gzip.decompress(data)
-        if compression == "bz2":
-            return bz2.decompress(data)
-        if compression == "xz":
-            return lzma.decompress(data)
-        return _unzstd(data)
+        return _DECOMPRESS.get(compression, _unzstd)(data)
     except FileError:
         raise
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -24,7 +23,7 @@ from macfm.files._records import (
     unquote,
 )
 from macfm.files._styles import FloatStyle
-from macfm.files._table_file import Fill, Filled, StyledFile
+from macfm.files._table_file import Fill, StyledFile
 
 _SEP_LINE = re.compile(r'"?sep=(.)"?\r?\n')
 _GROUPED_POINT = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+").fullmatch
@@ -109,12 +108,6 @@ class DelimitedFile(StyledFile):
             ]
         return self._text.encode(end.join([*lines, ""]), self.source), []
 
-    def _fill_texts(self, fill: Fill) -> Iterable[tuple[str, Filled]]:
-        """What fills each column as text in the column's style."""
-        for name, filled in fill.items():
-            texts = self._styles[name].render(filled.values, filled.bounds)
-            yield name, replace(filled, values=texts)
-
     def _filled_fields(self, fill: Fill, delimiter: str) -> list[list[str]]:
         """Raw fields of all records; those of `self` are shared and not altered."""
         fields = list(self._records.fields)
@@ -124,10 +117,11 @@ class DelimitedFile(StyledFile):
                 fields[0] = [f"sep={delimiter}"]
         own: set[int] = set()
         place_of = {name: place for place, name in enumerate(self.frame.columns)}
-        for name, filled in self._fill_texts(fill):
+        for name, filled in fill.items():
             place = place_of[name]
             always = self._all_quoted(name, place)
-            for row, text in zip(filled.rows.tolist(), filled.values, strict=True):
+            texts = self._styles[name].render(filled.values, filled.bounds)
+            for row, text in zip(filled.rows.tolist(), texts, strict=True):
                 i = self._data[row]
                 if i not in own:
                     own.add(i)
@@ -184,7 +178,7 @@ def read_delimited(
     elif delimiter is None and sep_line:
         delimiter = sep_line.group(1)
     elif delimiter is None:
-        delimiter = sniff_delimiter(text.text, source)
+        delimiter = sniff_delimiter(text.text)
     records = split_records(text.text, delimiter, source)
     header, data = _find_rows(records, sep_line is not None)
     names, notes = _names(records, header, source)

@@ -158,10 +158,10 @@ def _record(
         at += 1
 
 
-def sniff_delimiter(text: str, name: str) -> str:
+def sniff_delimiter(text: str) -> str:
     r"""Return the delimiter under which the first lines have the most equal lengths.
 
-    >>> sniff_delimiter("size;weight\n1,5;2\n", "")
+    >>> sniff_delimiter("size;weight\n1,5;2\n")
     ';'
     """
     start = text[: 1 << 16]

@@ -81,12 +81,7 @@ def block(table: Table, rate: float, *, seed: Seed) -> Table:
     Parameters
     ----------
     table, rate, seed
-        As in `skip`; every group of columns is hidden at `rate`.
-
-    Returns
-    -------
-    hidden : DataFrame or array of bool, (n_samples, n_features)
-        True where the cell is to be hidden.
+        As in `skip`, as is what comes back; every group of columns is hidden at `rate`.
 
     Notes
     -----
@@ -114,12 +109,7 @@ def mixture(table: Table, rate: float, *, seed: Seed) -> Table:
     Parameters
     ----------
     table, rate, seed
-        As in `skip`; every column is hidden at `rate`.
-
-    Returns
-    -------
-    hidden : DataFrame or array of bool, (n_samples, n_features)
-        True where the cell is to be hidden.
+        As in `skip`, as is what comes back; every column is hidden at `rate`.
 
     Notes
     -----

@@ -140,12 +140,7 @@ def mnar(
     Parameters
     ----------
     table, rate, seed, n_counted, raw_drivers
-        As in `mar`.
-
-    Returns
-    -------
-    hidden : DataFrame or array of bool, (n_samples, n_features)
-        True where the cell is to be hidden.
+        As in `mar`, as is what comes back.
     """
     observed, rng = observed_cells(table), np.random.default_rng(seed)
     check_rate(rate, 1.0, "MNAR")
@@ -164,12 +159,7 @@ def mnar_self(table: Table, rate: float, *, seed: Seed) -> Table:
     Parameters
     ----------
     table, rate, seed
-        As in `mar`; every column is hidden at `rate`.
-
-    Returns
-    -------
-    hidden : DataFrame or array of bool, (n_samples, n_features)
-        True where the cell is to be hidden.
+        As in `mar`, as is what comes back; every column is hidden at `rate`.
     """
     observed, rng = observed_cells(table), np.random.default_rng(seed)
     check_rate(rate, 1.0, "MNAR self-masking")
@@ -190,12 +180,7 @@ def mnar_quantile(table: Table, rate: float, *, seed: Seed) -> Table:
     Parameters
     ----------
     table, rate, seed
-        As in `mar`; every column is hidden at `rate`.
-
-    Returns
-    -------
-    hidden : DataFrame or array of bool, (n_samples, n_features)
-        True where the cell is to be hidden.
+        As in `mar`, as is what comes back; every column is hidden at `rate`.
     """
     observed, rng = observed_cells(table), np.random.default_rng(seed)
     check_rate(rate, 1.0, "MNAR quantile")

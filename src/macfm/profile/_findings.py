@@ -132,14 +132,14 @@ def _unusable(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Findin
         yield Finding(
             "all_missing",
             tuple(empty),
-            f"{listed(empty)} {_are(empty)} missing in every row and cannot be filled: "
+            f"{_told(empty, 'is', 'are')} missing in every row and cannot be filled: "
             "drop or ignore.",
         )
     if constant := [c.name for c in columns if c.is_constant]:
         yield Finding(
             "constant",
             tuple(constant),
-            f"{listed(constant)} {_hold(constant)} one value only: nothing can be "
+            f"{_told(constant, 'holds', 'hold')} one value only: nothing can be "
             "learnt from it, and holes are filled with that value.",
         )
 
@@ -151,7 +151,7 @@ def _sparse(columns: list[ColumnProfile]) -> Iterator[Finding]:
         yield Finding(
             "mostly_missing",
             tuple(sparse),
-            f"{listed(sparse)} {_are(sparse)} missing in more than "
+            f"{_told(sparse, 'is', 'are')} missing in more than "
             f"{percent(MOSTLY_MISSING)} of the rows (at most {percent(rates[most])}): "
             "filled values rest on few observations. Is a hole perhaps an answer in "
             "itself, such as “does not apply”?",
@@ -163,7 +163,7 @@ def _identifiers(columns: list[ColumnProfile]) -> Iterator[Finding]:
         yield Finding(
             "identifier",
             tuple(names),
-            f"{listed(names)} {_look(names)} like identifiers or free text: ignore "
+            f"{_told(names, 'looks', 'look')} like identifiers or free text: ignore "
             "them, so that the model does not learn them by heart.",
         )
 
@@ -182,7 +182,7 @@ def _codes(columns: list[ColumnProfile], *, n_rows: int) -> Iterator[Finding]:
         yield Finding(
             "few_values",
             tuple(few),
-            f"{listed(few)} {_hold(few)} numbers with at most {FEW_VALUES} distinct "
+            f"{_told(few, 'holds', 'hold')} numbers with at most {FEW_VALUES} distinct "
             "values. Where they are codes rather than amounts, name them as "
             "categorical (or ordinal, if their order means something).",
         )
@@ -304,13 +304,6 @@ def _rows(reading: Reading) -> Iterator[Finding]:
             )
 
 
-def _are(names: Sequence) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
-def _hold(names: Sequence) -> str:
-    return "holds" if len(names) == 1 else "hold"
-
-
-def _look(names: Sequence) -> str:
-    return "looks" if len(names) == 1 else "look"
+def _told(names: Sequence, one: str, several: str) -> str:
+    """Names of columns and the verb that goes with their number."""
+    return f"{listed(names)} {one if len(names) == 1 else several}"

@@ -45,12 +45,17 @@ class LittleTest:
     normal_scores: bool
     reason: str | None = None
 
+    @property
+    def numbers(self) -> str:
+        """Its statistic, degrees of freedom and p-value, where it applies."""
+        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+        return f"χ² = {self.statistic:.1f}, df = {self.df}, {p}"
+
     def sentence(self, *, level: float = 0.05) -> str:
         """Say what came out, and what it does not say."""
         if self.p_value is None:
             return f"Little's test does not apply: {self.reason}."
-        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
-        found = f"Little's test (χ² = {self.statistic:.1f}, df = {self.df}, {p})"
+        found = f"Little's test ({self.numbers})"
         if self.p_value < level:
             return (
                 f"{found} speaks against numbers missing completely at random (MCAR): "

@@ -96,20 +96,27 @@ def _rows_of(facts: Facts, name: Hashable) -> np.ndarray:
     return np.flatnonzero(filled)
 
 
+def _beside_seen(
+    facts: Facts, name: Hashable, places: np.ndarray, draws: list[pd.DataFrame]
+) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
+    """The observed rows of a column with some holes, and with draws of these."""
+    table = facts.frame[[name]]
+    seen = table[table[name].notna().to_numpy()]
+    filled = [draw[[name]].iloc[places] for draw in draws]
+    before, *after = (
+        pd.concat([seen, rows], ignore_index=True)
+        for rows in (table.iloc[facts.drawn[places]], *filled)
+    )
+    return before, after
+
+
 def _distribution(facts: Facts, name: Hashable, k: int) -> Any:
     """Draw the observed distribution and that of the draws, or of filled values."""
-    before = facts.frame[[name]]
     places = _rows_of(facts, name)
+    table, completed = facts.frame[[name]], facts.completed[[name]]
     if facts.draws and len(places):
-        seen = before[before[name].notna().to_numpy()]
-        holes = before.iloc[facts.drawn[places]]
-        table = pd.concat([seen, holes], ignore_index=True)
-        completed: Any = [
-            pd.concat([seen, draw[[name]].iloc[places]], ignore_index=True)
-            for draw in facts.draws[: max(ENOUGH_VALUES // len(places), 3)]
-        ]
-    else:
-        table, completed = before, facts.completed[[name]]
+        most = max(ENOUGH_VALUES // len(places), 3)
+        table, completed = _beside_seen(facts, name, places, facts.draws[:most])
 
     def draw(ax: Axes) -> None:
         plot.distributions(table, completed, [name], ax=ax, style=THEME)
@@ -142,13 +149,7 @@ def _sure(facts: Facts) -> list[Any]:
         places = _rows_of(facts, name)
         if not facts.is_number(name) or len(places) < 3 or len(pictures) == MOST_SURE:
             continue
-        table = facts.frame[[name]]
-        seen = table[table[name].notna().to_numpy()]
-        before = pd.concat([seen, table.iloc[facts.drawn[places]]], ignore_index=True)
-        draws = [
-            pd.concat([seen, draw[[name]].iloc[places]], ignore_index=True)
-            for draw in facts.draws
-        ]
+        before, draws = _beside_seen(facts, name, places, facts.draws)
 
         def draw(
             ax: Axes, draws: list = draws, before: Any = before, name: Any = name

@@ -9,7 +9,6 @@ from macfm._words import count, listed, percent
 from macfm.judge import Comparison
 from macfm.report._done import center_words, guided
 from macfm.report._facts import Facts
-from macfm.report._words import p_words
 from macfm.table import is_mask
 
 CITATIONS = (
@@ -20,6 +19,13 @@ CITATIONS = (
 )
 RUBIN = (
     "Rubin DB. Multiple Imputation for Nonresponse in Surveys. Wiley, New York, 1987."
+)
+CAVEAT = (
+    "Imputation assumes that values are missing at random (MAR), that is, that "
+    "given the observed values the missingness does not depend on the missing "
+    "values themselves. This cannot be verified from the data; where it is in "
+    "doubt, a sensitivity analysis under plausible departures from it is advised. "
+    "Imputed values are estimates under the model, not observations."
 )
 
 
@@ -33,7 +39,7 @@ def methods_paragraphs(facts: Facts) -> list[str]:
     parts = [
         f"{_missing(facts)} {_method(facts)} {_use(facts)}",
         checks,
-        _caveat(facts),
+        CAVEAT,
     ]
     return [part for part in parts if part]
 
@@ -68,8 +74,7 @@ def _missing(facts: Facts) -> str:
         on = " on normal scores" if little.normal_scores else ""
         said += (
             f" The hypothesis that numeric values were missing completely at random "
-            f"{verdict} by Little's test{on} (χ² = {little.statistic:.1f}, "
-            f"df = {little.df}, {p_words(little.p_value)})."
+            f"{verdict} by Little's test{on} ({little.numbers})."
         )
     return said
 
@@ -226,14 +231,3 @@ def _with_error(overall: pd.DataFrame, method: str) -> str:
     """A pooled error and its standard error."""
     row = overall.loc[method]
     return f"{row['rmse_ratio']:.2f} ± {row['rmse_ratio_se']:.2f}"
-
-
-def _caveat(facts: Facts) -> str:
-    """What cannot be known."""
-    return (
-        "Imputation assumes that values are missing at random (MAR), that is, that "
-        "given the observed values the missingness does not depend on the missing "
-        "values themselves. This cannot be verified from the data; where it is in "
-        "doubt, a sensitivity analysis under plausible departures from it is advised. "
-        "Imputed values are estimates under the model, not observations."
-    )

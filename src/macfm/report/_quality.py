@@ -26,11 +26,11 @@ def quality_section(facts: Facts) -> dict[str, Any] | None:
     if found is None:
         return None
     titles = dict(zip(found.overall["method"], found.overall["title"], strict=True))
-    names = {method: _title(method, titles) for method in found.methods}
+    names = {m: t.lower() if m == "mean" else t for m, t in titles.items()}
     return {
         "n_cells": found.n_cells,
         "how": _how(found),
-        "verdict": _verdict(found, facts),
+        "verdict": _verdict(found),
         "advice": _advice(found, facts),
         "titles": list(names.values()),
         "numbers": _numbers(found),
@@ -52,10 +52,6 @@ def quality_section(facts: Facts) -> dict[str, Any] | None:
     }
 
 
-def _title(method: str, titles: dict[str, str]) -> str:
-    return titles[method].lower() if method == "mean" else titles[method]
-
-
 def _how(found: Comparison) -> str:
     """How the test was made."""
     folds = "" if found.n_folds == 1 else f" in each of {found.n_folds} rounds"
@@ -72,7 +68,7 @@ def _how(found: Comparison) -> str:
     )
 
 
-def _verdict(found: Comparison, facts: Facts) -> list[str]:
+def _verdict(found: Comparison) -> list[str]:
     """The outcome in plain words."""
     said = []
     overall = found.overall.set_index("method")["rmse_ratio"]

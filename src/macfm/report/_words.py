@@ -31,17 +31,6 @@ def number(value: float) -> str:
     return text.replace("-", "−") if text.startswith("-") else text
 
 
-def p_words(p: float) -> str:
-    """Write a p-value.
-
-    Examples
-    --------
-    >>> p_words(0.00002), p_words(0.0312)
-    ('p < 0.001', 'p = 0.031')
-    """
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-
-
 def setting(name: str, value: str, *, flags: bool) -> str:
     """Write a setting as the reader would: a flag, or a parameter.
 

@@ -11,18 +11,16 @@ from typing import Any
 from macfm._errors import ParameterError
 from macfm.judge.methods._base import Method
 from macfm.judge.methods._guard import check_learned
+from macfm.judge.methods.constant import Mean, Median, MostFrequent
 from macfm.judge.methods.em import EM
 from macfm.judge.methods.extra_trees import ExtraTrees
 from macfm.judge.methods.gcimpute import GCImpute
 from macfm.judge.methods.hyperimpute import HyperImpute
 from macfm.judge.methods.knn import KNN
 from macfm.judge.methods.macfm import MACFM, MACFMMedian, MACFMPaper
-from macfm.judge.methods.mean import Mean
-from macfm.judge.methods.median import Median
 from macfm.judge.methods.mice import MICE
 from macfm.judge.methods.miceforest import MiceForest
 from macfm.judge.methods.missforest import MissForest
-from macfm.judge.methods.most_frequent import MostFrequent
 from macfm.judge.methods.softimpute import SoftImpute
 
 __all__ = [

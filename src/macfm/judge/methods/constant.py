@@ -1,4 +1,4 @@
-"""Methods that fill a column with one value."""
+"""Methods that fill a column with one value: its mean, its median, its mode."""
 
 from __future__ import annotations
 
@@ -43,3 +43,39 @@ class ConstantMethod(Method):
         """Return the shares of the training rows, the same for every row."""
         x = np.broadcast_to(self.code_.center, (len(table), len(self.code_.center)))
         return self.code_.shares(table, x)
+
+
+class Mean(ConstantMethod):
+    """Fill numbers with their mean, categories with the most frequent one."""
+
+    name: ClassVar[str] = "mean"
+    title: ClassVar[str] = "Mean"
+    about: ClassVar[str] = "Column mean; most frequent category."
+
+    def statistic(self, observed: pd.Series) -> float:
+        """Return the mean."""
+        return float(observed.mean())
+
+
+class Median(ConstantMethod):
+    """Fill numbers with their median, categories with the most frequent one."""
+
+    name: ClassVar[str] = "median"
+    title: ClassVar[str] = "Median"
+    about: ClassVar[str] = "Column median; most frequent category."
+
+    def statistic(self, observed: pd.Series) -> float:
+        """Return the median."""
+        return float(observed.median())
+
+
+class MostFrequent(ConstantMethod):
+    """Fill numbers and categories with their most frequent value."""
+
+    name: ClassVar[str] = "most-frequent"
+    title: ClassVar[str] = "Most frequent"
+    about: ClassVar[str] = "Most frequent value of the column, numbers included."
+
+    def statistic(self, observed: pd.Series) -> float:
+        """Return the mode; of several, the smallest."""
+        return float(observed.mode().iloc[0])
