@@ -48,6 +48,7 @@ class LittleTest:
     @property
     def numbers(self) -> str:
         """Its statistic, degrees of freedom and p-value, where it applies."""
+        assert self.p_value is not None, "the test does not apply"
         p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
         return f"χ² = {self.statistic:.1f}, df = {self.df}, {p}"
 
