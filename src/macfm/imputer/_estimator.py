@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from macfm.imputer._adjustable import Adjustable
 from macfm.imputer._fit import Fit, fit_model, wishes_of
-from macfm.imputer._fitted import Fitted
+from macfm.imputer._fitted import FittedAttributes
 from macfm.imputer._input import (
     check_weights,
     index_of,
@@ -40,7 +40,7 @@ from macfm.table import (
 )
 
 
-class MACFMImputer(Fitted, TransformerMixin, Adjustable):
+class MACFMImputer(FittedAttributes, TransformerMixin, Adjustable):
     """Fill the holes of a table by mask-aware conditional flow matching.
 
     Takes a pandas or polars DataFrame with numbers, text, booleans, categories and

@@ -15,13 +15,13 @@ from macfm.imputer._settings import Settings, in_force, resolve
 from macfm.imputer._training import resolve_device
 from macfm.table import TableEncoder, TableSchema
 
-__all__ = ["Fitted"]
+__all__ = ["FittedAttributes"]
 
 # What the network was trained under, whatever is set afterwards.
 _OF_THE_PATH = ("schedule", "gamma", "velocity_space")
 
 
-class Fitted:
+class FittedAttributes:
     """The attributes of an estimator whose `model_` is a `FittedModel`."""
 
     # What is ignored below, scikit-learn's base of the estimator brings.

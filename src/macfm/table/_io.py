@@ -17,7 +17,7 @@ Cells = Mapping[int, tuple[np.ndarray, np.ndarray, ColumnData]]
 """Column position → rows, their canonical values, the column they go into."""
 
 
-class Source(Protocol):
+class NativeTable(Protocol):
     """What a kind of table must be able to do."""
 
     native: Any
@@ -58,7 +58,7 @@ class Table:
            [False,  True]])
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: NativeTable) -> None:
         self._source = source
         self.columns: list[Hashable] = source.columns
         self.n_rows: int = source.n_rows

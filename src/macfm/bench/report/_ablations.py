@@ -14,7 +14,14 @@ from macfm.bench.report._figure_ablation import draw_changes, draw_curves
 from macfm.bench.report._frame import CELL, main_cells
 from macfm.bench.report._names import METRICS, method_titles, ordered
 from macfm.bench.report._statistics import summary_of
-from macfm.bench.report._table import Column, Entry, Picture, Row, ScoreTable, Section
+from macfm.bench.report._table import (
+    Entry,
+    Picture,
+    Row,
+    ScoreColumn,
+    ScoreTable,
+    Section,
+)
 
 TITLES = {
     "trials": "Number of trials",
@@ -207,7 +214,7 @@ def _table(study: Study) -> ScoreTable:
     return ScoreTable(
         slug=f"ablation-{study.name}-{study.method}",
         title=_heading(study),
-        columns=tuple(map(Column, heads)),
+        columns=tuple(map(ScoreColumn, heads)),
         rows=tuple(lines),
         corner="value",
         notes=tuple(notes),

@@ -29,7 +29,14 @@ from macfm.bench.report._statistics import (
     summary_of,
     too_few_pairs,
 )
-from macfm.bench.report._table import Column, Entry, Picture, Row, ScoreTable, Section
+from macfm.bench.report._table import (
+    Entry,
+    Picture,
+    Row,
+    ScoreColumn,
+    ScoreTable,
+    Section,
+)
 
 BASE = "mean"
 HONEST = (0.95, 1.05)
@@ -122,10 +129,12 @@ def error_table(
     if best is not None:
         sentence, tests = _tests(scores, ranks, best, slug=name, rows=rows)
         notes.insert(1, sentence)
-    columns = [Column(dataset) for dataset in datasets]
+    columns = [ScoreColumn(dataset) for dataset in datasets]
     columns += [
-        Column("rank", True, "average rank over datasets and masks, failures last"),
-        Column(
+        ScoreColumn(
+            "rank", True, "average rank over datasets and masks, failures last"
+        ),
+        ScoreColumn(
             "ratio to Mean",
             True,
             "geometric mean over datasets and masks, of methods with a result on "
@@ -241,7 +250,7 @@ def _tests(
     return sentence, ScoreTable(
         slug=f"{slug_of(mechanism, rate)}-{slug.replace('_', '-')}-tests",
         title=f"{titles[best]} against",
-        columns=tuple(map(Column, heads)),
+        columns=tuple(map(ScoreColumn, heads)),
         rows=tuple(lines),
         notes=("Bold: p < 0.05 after Holm's correction.",),
     )
@@ -282,7 +291,7 @@ def _ratio_table(rows: pd.DataFrame, metric: str) -> ScoreTable:
     return ScoreTable(
         slug=f"ratio-{slug_of('mcar', rate)}-{metric}",
         title=f"{METRICS[metric]} in / out, {where('mcar', rate)}",
-        columns=(*map(Column, datasets), Column("mean", True)),
+        columns=(*map(ScoreColumn, datasets), ScoreColumn("mean", True)),
         rows=tuple(lines),
         notes=notes_for(lines),
     )

@@ -11,7 +11,7 @@ from macfm.bench.report._errors import settings_of, slug_of, where
 from macfm.bench.report._frame import datasets_of, main_cells, row_titles
 from macfm.bench.report._names import MECHANISMS, rate_words
 from macfm.bench.report._rows import Score, notes_for, score_rows
-from macfm.bench.report._table import Column, Entry, Row, ScoreTable, Section
+from macfm.bench.report._table import Entry, Row, ScoreColumn, ScoreTable, Section
 from macfm.judge import expected_coverage
 
 Scores = dict[tuple[str, str], dict[str, Any]]
@@ -45,7 +45,7 @@ def _score_table(
     return ScoreTable(
         slug=f"{slug_of(mechanism, rate)}-{name.replace('_', '-')}",
         title=f"{title}, {where(mechanism, rate)}",
-        columns=tuple(Column(f"{d}, {s}") for d, s in pairs),
+        columns=tuple(ScoreColumn(f"{d}, {s}") for d, s in pairs),
         rows=tuple(lines),
         notes=notes_for(lines),
     )
@@ -139,7 +139,7 @@ def rates_section(frame: pd.DataFrame) -> Section | None:
     table = ScoreTable(
         slug="realised-rates",
         title="Hidden cells in %",
-        columns=tuple(map(Column, datasets)),
+        columns=tuple(map(ScoreColumn, datasets)),
         rows=tuple(lines),
         corner="mechanism, rate, rows",
         notes=(
@@ -183,7 +183,7 @@ def failure_section(frame: pd.DataFrame) -> Section | None:
     table = ScoreTable(
         slug="failures",
         title="Cells without a result",
-        columns=tuple(map(Column, ("dataset", "mechanism", "masks", "reason"))),
+        columns=tuple(map(ScoreColumn, ("dataset", "mechanism", "masks", "reason"))),
         rows=tuple(lines),
     )
     return Section("failures", "Failures", items=(table,))

@@ -73,7 +73,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Column:
+class ScoreColumn:
     """A heading; `summary` columns stand apart from those of the datasets."""
 
     title: str
@@ -98,7 +98,7 @@ class ScoreTable:
 
     slug: str
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[ScoreColumn, ...]
     rows: tuple[Row, ...]
     corner: str = "method"
     notes: tuple[str, ...] = ()

@@ -23,7 +23,14 @@ from macfm.bench.report._names import METRICS, family
 from macfm.bench.report._published import SOURCE, published
 from macfm.bench.report._rows import Score, notes_for, score_rows, with_published
 from macfm.bench.report._statistics import everywhere, summary_of
-from macfm.bench.report._table import Column, Entry, Picture, Row, ScoreTable, Section
+from macfm.bench.report._table import (
+    Entry,
+    Picture,
+    Row,
+    ScoreColumn,
+    ScoreTable,
+    Section,
+)
 
 OURS = ("macfm", "macfm-median", "macfm-paper")
 SHARED = "‡ reads a model that another method fitted: its fit seconds are that fit's."
@@ -123,7 +130,7 @@ def _cost_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable:
     table = ScoreTable(
         slug=f"{slug}-cost",
         title=f"Cost of a cell, {name}",
-        columns=tuple(map(Column, heads)),
+        columns=tuple(map(ScoreColumn, heads)),
         rows=tuple(lines),
         notes=tuple(notes),
     )
@@ -175,7 +182,7 @@ def _dataset_tables(
             ScoreTable(
                 slug=f"{slug}-seconds-{part.replace('_', '-')}",
                 title=f"Seconds to {title}, {name}",
-                columns=tuple(map(Column, datasets)),
+                columns=tuple(map(ScoreColumn, datasets)),
                 rows=tuple(lines),
                 notes=tuple(notes),
             )
@@ -193,13 +200,13 @@ def _speed_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable | None:
         imputing=rows["seconds_impute_in"] + rows["seconds_impute_out"],
     )
     titles, methods = row_titles(rows), method_of(rows)
-    columns: list[Column] = []
+    columns: list[ScoreColumn] = []
     cells: dict[str, list[Entry]] = {label: [] for label in others}
     for target in ours:
         for column, what in (("total", "fit + impute"), ("imputing", "impute")):
             times = rows.pivot(index=CELL, columns="label", values=column)
             times = times.where(times > 0)
-            columns.append(Column(f"{titles[target]}, {what}"))
+            columns.append(ScoreColumn(f"{titles[target]}, {what}"))
             for label in others:
                 ratio = (times[label] / times[target]).dropna()
                 cells[label].append(_ratio_cell(ratio, same=label == target))
