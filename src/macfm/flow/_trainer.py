@@ -7,7 +7,8 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -145,6 +146,28 @@ class _LearningRate:
         return peak * (self.end - step) / max(self.end - self.decay_from, 1)
 
 
+class _Record:
+    """The evaluations so far, and the losses since the last."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.history: list[Evaluation] = []
+        self._sums = torch.zeros(4, device=device)
+        self._n_steps = 0
+
+    def add(self, terms: LossTerms) -> None:
+        """Take note of a step."""
+        parts = (terms.total, terms.fm, terms.stab, terms.cons)
+        self._sums += torch.stack(parts).detach()
+        self._n_steps += 1
+
+    def evaluate(self, **now: Any) -> Evaluation:
+        """Close a line of the history: mean losses, and what is known now."""
+        loss, fm, stab, cons = (self._sums / self._n_steps).tolist()
+        self._sums, self._n_steps = torch.zeros_like(self._sums), 0
+        self.history.append(Evaluation(loss=loss, fm=fm, stab=stab, cons=cons, **now))
+        return self.history[-1]
+
+
 class _Best:
     """The averaged weights, and a copy of those worth keeping.
 
@@ -271,10 +294,21 @@ def train(
     )
     rate = _LearningRate(config)
     best = _Best(network, ema_decay=config.ema_decay)
-    history: list[Evaluation] = []
-    running = torch.zeros(4, device=x.device)
+    record = _Record(x.device)
+    loss_of = partial(
+        _loss_of_batch,
+        network,
+        rules=rules,
+        group=group,
+        is_num=is_num,
+        path=path,
+        time_law=time_law,
+        hide_rate=config.hide_rate,
+        loss_config=loss_config,
+        generator=generator,
+    )
     refills = {round(share * config.max_steps) for share in _REFILLS}
-    n_stale, n_evaluated, step, interrupted = 0, 0, 0, False
+    n_stale, step, interrupted = 0, 0, False
     network.train()
     try:
         while step < rate.end:
@@ -283,27 +317,14 @@ def train(
             for parameters in optimizer.param_groups:
                 parameters["lr"] = rate.at(step)
             batch = stream.take(config.batch_size)
-            terms = _loss_of_batch(
-                network,
-                _with_fills(x, fills, batch, generator=generator),
-                observed[batch],
-                move_missing=fills is not None,
-                rules=rules,
-                group=group,
-                is_num=is_num,
-                path=path,
-                time_law=time_law,
-                hide_rate=config.hide_rate,
-                loss_config=loss_config,
-                generator=generator,
-            )
+            filled = _with_fills(x, fills, batch, generator=generator)
+            terms = loss_of(filled, observed[batch], move_missing=fills is not None)
             optimizer.zero_grad(set_to_none=True)
             terms.total.backward()
             _clip_gradients(network, config.clip_norm)
             optimizer.step()
             best.update(network)
-            parts = (terms.total, terms.fm, terms.stab, terms.cons)
-            running += torch.stack(parts).detach()
+            record.add(terms)
             step += 1
             if time.perf_counter() - began >= (config.max_seconds or math.inf):
                 rate.end = step
@@ -316,19 +337,12 @@ def train(
             if validation is not None:
                 row_errors = validation.row_errors(best.averaged, path=path)
                 val_error = math.sqrt(row_errors.sum().item() / validation.n_cells)
-            loss, fm, stab, cons = (running / (step - n_evaluated)).tolist()
-            running, n_evaluated = torch.zeros_like(running), step
-            evaluation = Evaluation(
+            evaluation = record.evaluate(
                 step=step,
-                loss=loss,
-                fm=fm,
-                stab=stab,
-                cons=cons,
                 val_error=val_error,
                 learning_rate=rate.at(step - 1),
                 seconds=time.perf_counter() - began,
             )
-            history.append(evaluation)
             fell = best.offer(
                 _score(evaluation, stopping=config.stopping),
                 row_errors,
@@ -342,6 +356,7 @@ def train(
             on_evaluation(evaluation, rate.end)
     except KeyboardInterrupt:
         interrupted = True
+    history = record.history
     if history and best.step == 0:
         raise ValueError(
             f"training diverged: the loss was not finite by step {history[0].step}; "
