@@ -6,7 +6,6 @@ import datetime as dt
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from macfm.table._column import ColumnSchema
 from macfm.table._numbers import NumberCodec
@@ -55,6 +54,8 @@ def _number_facts(
     column: ColumnSchema, codec: NumberCodec
 ) -> tuple[dict[str, Any], list[str]]:
     """Return moments or quantiles on the scale of the column, and what they tell."""
+    from scipy.special import ndtr
+
     transform = codec.transform
     learned = [] if column.family == "float" else ["one of its values, near the median"]
     if len(transform.landmarks):
