@@ -321,7 +321,7 @@ def test_constant_empty_and_ignored_columns():
 
 def test_columns_not_to_be_imputed_stay():
     frame = pd.DataFrame({"a": [1.0, None, 2.0], "b": [None, "x", "y"]})
-    encoder = fit(frame, impute=["b"])
+    encoder = fit(frame, only=["b"])
     filled = encoder.complete(as_table(frame), np.zeros((3, 2)))
     pd.testing.assert_series_equal(filled["a"], frame["a"])
     assert filled["b"].notna().all()

@@ -339,7 +339,7 @@ def test_numbers_that_are_categories_inform_but_are_not_solved_for():
 
 def test_columns_that_are_not_filled_break_no_formula():
     frame = bodies()
-    only = {"impute": ["bmi"]}
+    only = {"only": ["bmi"]}
     plain, kept = settled(frame, derive=BMI, schema_options=only)
     known = frame["weight"].notna() & frame["height"].notna()
     gone = frame["bmi"].isna()
