@@ -15,6 +15,7 @@ from macfm.cli import _parse
 from macfm.cli._command import (
     Polite,
     column_option,
+    columns_option,
     comparison_option,
     file_option,
     output_option,
@@ -69,10 +70,8 @@ def _rates(texts: tuple[str, ...]) -> tuple[float, ...]:
     help="Benchmark on this CSV or Parquet file of yours instead of a spec.",
 )
 @column_option("--target", metavar="COLUMN", help="With --table: leave it out.")
-@column_option(
+@columns_option(
     "--categorical",
-    multiple=True,
-    metavar="COLUMNS",
     help="With --table: numbers that are codes, such as ward,plan.",
 )
 @comparison_option(

@@ -30,6 +30,7 @@ class Option(click.Option):
 
 option = partial(click.option, cls=Option)
 column_option = partial(option, section="Columns")
+columns_option = partial(column_option, multiple=True, metavar="COLUMNS")
 value_option = partial(option, section="Values")
 training_option = partial(option, section="Training")
 comparison_option = partial(option, section="Comparison")

@@ -11,6 +11,7 @@ from macfm._words import read_seconds
 from macfm.cli._command import (
     Choice,
     column_option,
+    columns_option,
     file_option,
     option,
     output_option,
@@ -115,16 +116,12 @@ reading_options = _group(
     ),
 )
 column_options = _group(
-    column_option(
+    columns_option(
         "--categorical",
-        multiple=True,
-        metavar="COLUMNS",
         help="Numbers that are codes, such as ward,plan.",
     ),
-    column_option(
+    columns_option(
         "--numeric",
-        multiple=True,
-        metavar="COLUMNS",
         help="Numbers that are amounts although they are whole, or only two.",
     ),
     column_option(
@@ -133,17 +130,13 @@ column_options = _group(
         metavar="COLUMN=LEVELS",
         help="Levels from low to high, such as 'stage=I<II<III'; may be repeated.",
     ),
-    column_option(
+    columns_option(
         "--ignore",
-        multiple=True,
-        metavar="COLUMNS",
         help="Columns that neither inform nor are filled.",
     ),
-    column_option(
+    columns_option(
         "--id",
         "id_",
-        multiple=True,
-        metavar="COLUMNS",
         help="Columns that name the rows: ignored by the model, shown in the report.",
     ),
 )
@@ -191,10 +184,8 @@ model_options = _group(
         help='Columns that follow from others, such as "bmi = weight / height**2"; '
         "may be repeated.",
     ),
-    column_option(
+    columns_option(
         "--only",
-        multiple=True,
-        metavar="COLUMNS",
         help="Columns to fill; the others inform but keep their holes.",
     ),
     training_option(

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from macfm.cli import _model
-from macfm.cli._command import Polite, column_option, file_option, output_option
+from macfm.cli._command import Polite, columns_option, file_option, output_option
 from macfm.cli._impute import write_filled
 from macfm.cli._options import (
     check_draws,
@@ -40,10 +40,8 @@ from macfm.cli._voice import Voice
     help="Completed table, - for standard output; with --draws a file or a folder.",
 )
 @draws_options
-@column_option(
+@columns_option(
     "--ignore",
-    multiple=True,
-    metavar="COLUMNS",
     help="Columns that the model does not know, to be passed through.",
 )
 @method_option

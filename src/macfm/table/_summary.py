@@ -56,6 +56,8 @@ def _number_facts(
     column: ColumnSchema, codec: NumberCodec
 ) -> tuple[dict[str, Any], list[str]]:
     """Return moments or quantiles on the scale of the column, and what they tell."""
+    from scipy.special import ndtr
+
     transform = codec.transform
     learned = [] if column.family == "float" else ["one of its values, near the median"]
     if len(transform.landmarks):
