@@ -11,8 +11,6 @@ from macfm._warn import warn_user
 from macfm.imputer._old_words import in_new_words
 from macfm.imputer._parameters import EXPERT, READ_OUT, same_value
 
-__all__ = ["Adjustable"]
-
 # Beside the read-out's, parameters that count after `fit` as well.
 _OF_ALL_TIMES = (
     *("leave", "derive", "handle_unknown", "add_indicator", "device", "verbose"),

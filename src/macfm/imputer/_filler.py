@@ -23,8 +23,6 @@ from macfm.flow import (
 from macfm.imputer._settings import ReadOut
 from macfm.imputer._training import reproducible
 
-__all__ = ["Filler"]
-
 
 @dataclass(frozen=True)
 class Filler:

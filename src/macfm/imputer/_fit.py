@@ -27,8 +27,6 @@ from macfm.table import (
     read_wishes,
 )
 
-__all__ = ["Fit", "fit_model"]
-
 _KINDS = ("categorical", "numeric", "ordinal", "bounds", "numeric_transform")
 
 

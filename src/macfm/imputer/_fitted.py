@@ -15,8 +15,6 @@ from macfm.imputer._settings import Settings, in_force, resolve
 from macfm.imputer._training import resolve_device
 from macfm.table import TableEncoder, TableSchema
 
-__all__ = ["FittedAttributes"]
-
 # What the network was trained under, whatever is set afterwards.
 _OF_THE_PATH = ("schedule", "gamma", "velocity_space")
 

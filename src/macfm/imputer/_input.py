@@ -14,17 +14,6 @@ from macfm._warn import warn_user
 from macfm.imputer._model import FittedModel
 from macfm.table import Cells, Table, TableSchema, as_table, check_columns, retype_empty
 
-__all__ = [
-    "check_weights",
-    "index_of",
-    "name_columns",
-    "read_for_fit",
-    "read_for_model",
-    "report_empty",
-    "report_unknown",
-    "write_cells",
-]
-
 
 def read_for_fit(estimator: Any, X: Any) -> tuple[Table, bool]:
     """Wrap the table of `fit`, and say whether it is a frame.

@@ -10,8 +10,6 @@ import pandas as pd
 
 from macfm.table import ColumnSchema, Table, TableSchema, as_table
 
-__all__ = ["intervals_of"]
-
 _COLUMNS = ("row", "column", "value", "low", "high", "certainty")
 
 

@@ -16,8 +16,6 @@ from macfm.imputer._filler import Filler
 from macfm.imputer._settings import ReadOut
 from macfm.table import Cells, Encoded, Table, TableEncoder, TableSchema, Wishes
 
-__all__ = ["FittedModel"]
-
 
 @dataclass(frozen=True)
 class FittedModel:

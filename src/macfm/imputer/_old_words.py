@@ -9,8 +9,6 @@ from typing import Any
 from macfm._warn import outside
 from macfm.imputer._parameters import OLD_NAMES
 
-__all__ = ["in_new_words", "is_old_word"]
-
 _N_TRIALS = 100
 
 

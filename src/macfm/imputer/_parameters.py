@@ -13,19 +13,6 @@ from macfm._errors import ParameterError
 from macfm._words import read_seconds
 from macfm.imputer._rules import FLAG, Rule, integer, is_pair, number, one_of
 
-__all__ = [
-    "EXPERT",
-    "OLD_NAMES",
-    "PRESETS",
-    "READ_OUT",
-    "RULES",
-    "Parameter",
-    "flat_parameters",
-    "preset_values",
-    "same_value",
-    "unknown_parameter",
-]
-
 _SMALL = 1_000
 _LARGE = 5_000
 _WIDE = 500

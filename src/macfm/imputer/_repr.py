@@ -7,8 +7,6 @@ from html import escape
 
 from macfm.imputer._model import FittedModel
 
-__all__ = ["fitted_html"]
-
 
 def fitted_html(model: FittedModel) -> str:
     """Return a small table: what was learned from, for how long, how well."""

@@ -12,8 +12,6 @@ import numpy as np
 
 from macfm._errors import ParameterError
 
-__all__ = ["FLAG", "Rule", "integer", "is_pair", "number", "one_of"]
-
 
 @dataclass(frozen=True)
 class Rule:

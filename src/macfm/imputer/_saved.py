@@ -41,8 +41,6 @@ from macfm.imputer._settings import Settings, resolve
 from macfm.imputer._training import resolve_device
 from macfm.table import TableEncoder, is_mask, read_wishes
 
-__all__ = ["load_imputer", "save_imputer"]
-
 # What the size of a network follows from; nobody trains beyond these.
 _LIMITS = {
     "d_model": 2**16,

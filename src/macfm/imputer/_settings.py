@@ -19,8 +19,6 @@ from macfm.flow import (
 )
 from macfm.imputer._parameters import READ_OUT, flat_parameters, preset_values
 
-__all__ = ["ReadOut", "Settings", "resolve"]
-
 _Config = TypeVar("_Config", LossConfig, NetworkConfig, SolverConfig, TrainConfig)
 # Trajectories behind a median, unless their number is given.
 _N_TRIALS = 100

@@ -10,8 +10,6 @@ import os
 import time
 from pathlib import Path
 
-__all__ = ["worthwhile_threads"]
-
 _STAT = Path("/proc/stat")
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _LOOK_SECONDS = 0.05

@@ -35,8 +35,6 @@ from macfm.imputer._progress import training_progress
 from macfm.imputer._settings import Settings
 from macfm.imputer._threads import worthwhile_threads
 
-__all__ = ["Trained", "reproducible", "resolve_device", "train_networks"]
-
 # Left to a network whose budget the guide has used up.
 _LEAST_SECONDS = 1e-3
 # torch's generator and its number of threads are those of the whole process.

@@ -18,8 +18,6 @@ from safetensors.numpy import save as save_tensors
 from macfm import _replace
 from macfm._errors import MacfmError
 
-__all__ = ["FORMAT", "VERSION", "ModelFileError", "pack", "read", "replace_file"]
-
 FORMAT = "macfm model"
 VERSION = 2
 """Version of the layout; files of a higher one are refused."""

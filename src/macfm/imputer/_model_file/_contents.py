@@ -10,8 +10,6 @@ import numpy as np
 
 from macfm.table import TableEncoder, TableSchema, from_tagged, to_tagged
 
-__all__ = ["ModelContents"]
-
 _MAX_TEXT = 1000
 _MAX_INT = 2**63 - 1
 

@@ -10,8 +10,6 @@ from macfm.imputer._model_file._container import FORMAT
 from macfm.imputer._model_file._contents import ModelContents
 from macfm.imputer._model_file._open import open_model
 
-__all__ = ["describe_model"]
-
 
 def describe_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Tell what a model file holds and what it reveals of the data of `fit`.

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from macfm.imputer._model_file._container import ModelFileError, read
 from macfm.imputer._model_file._contents import ModelContents
 
-__all__ = ["open_model", "reading"]
-
 
 @contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[None]:
