@@ -189,6 +189,7 @@ def test_weights_are_checked(weights, message):
 
 def test_a_notebook_is_told_what_was_learned(fitted):
     html = fitted._repr_html_()
+    assert fitted._repr_mimebundle_()["text/html"].endswith(html[-200:])
     for fact in ("120", "2 numeric, 1 categorical, 1 datetime", "held-out", ">20<"):
         assert fact in html
     assert "held-out" not in MACFMImputer()._repr_html_()

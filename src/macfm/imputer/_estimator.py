@@ -32,21 +32,16 @@ from macfm.imputer._parameters import EXPERT, unknown_parameter
 from macfm.imputer._saved import load_imputer, save_imputer
 from macfm.imputer._settings import resolve
 from macfm.imputer._training import resolve_device
-from macfm.table import (
-    Cells,
-    Table,
-    Wishes,
-    append_flags,
-)
+from macfm.table import Cells, Table, Wishes, append_flags
 
 
 class MACFMImputer(FittedAttributes, TransformerMixin, Adjustable):
     """Fill the holes of a table by mask-aware conditional flow matching.
 
-    Takes a pandas or polars DataFrame with numbers, text, booleans, categories and
-    dates, or a float array, and gives back the same kind of table with its missing
-    cells filled. Observed cells are copied, never altered. Arrays of other types are
-    turned into float64 first, as everywhere in scikit-learn.
+    Takes a DataFrame of pandas or polars or a Table of pyarrow, with numbers, text,
+    booleans, categories and dates, or a float array, and gives back the same kind of
+    table with its missing cells filled. Observed cells are copied, never altered.
+    Arrays of other types are turned into float64 first, as everywhere in scikit-learn.
 
     Parameters
     ----------

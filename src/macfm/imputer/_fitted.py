@@ -31,6 +31,13 @@ class FittedAttributes:
         html = super()._repr_html_inner()  # type: ignore[misc]
         return html + fitted_html(self.model_) if hasattr(self, "model_") else html
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Show the same in notebooks that ask for all they could show."""
+        found = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in found and hasattr(self, "model_"):
+            found["text/html"] += fitted_html(self.model_)
+        return found
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = True
