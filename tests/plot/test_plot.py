@@ -20,6 +20,7 @@ from matplotlib.text import Text  # noqa: E402
 
 from macfm import plot  # noqa: E402
 from macfm.plot import short_names  # noqa: E402
+from macfm.plot._style import short  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -281,6 +282,12 @@ def test_nothing_missing_is_said_not_raised():
     assert "no value was filled in" in texts(
         plot.distributions(completed, completed, ["whole"])[0]
     )
+
+
+def test_a_cut_leaves_no_dollar_bare():
+    for n in range(40):
+        shown = short("x" * n + "$ and $" + "y" * (30 - n % 30))
+        assert shown.count("$") == shown.count(r"\$")
 
 
 def test_names_with_dollars_are_not_formulas():

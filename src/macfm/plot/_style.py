@@ -186,11 +186,11 @@ def short(text: object, *, most: int = 18) -> str:
     >>> short("age"), short("a_very_long_name_of_a_column")
     ('age', 'a_very_lon…_column')
     """
-    text = " ".join(str(text).replace("$", r"\$").split())
-    if len(text) <= most:
-        return text
-    tail = most // 3 + 1
-    return f"{text[: most - tail - 1]}…{text[-tail:]}"
+    text = " ".join(str(text).split())
+    if len(text) > most:
+        tail = most // 3 + 1
+        text = f"{text[: most - tail - 1]}…{text[-tail:]}"
+    return text.replace("$", r"\$")  # after the cut, which could part the two
 
 
 def short_names(names: Sequence[object], *, most: int = 18) -> list[str]:
