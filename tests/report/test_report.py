@@ -383,3 +383,12 @@ def test_a_slow_fit_is_repeated_once(frame, undrawn, seconds, n_folds):
     report, _ = page_of(frame[["age", "visits"]], compare=True, seconds=seconds)
     assert report.comparison.n_folds == n_folds
     assert report.comparison.share * n_folds == pytest.approx(0.2)
+
+
+def test_rows_are_named_by_the_columns_that_name_them(frame):
+    named = frame.assign(patient=[f"P-{k:03d}" for k in range(len(frame))])
+    model = tiny().set_params(id=["patient"]).fit(named)
+    page = macfm.report(named, model, compare=False).html
+    gone = frame.index.get_indexer(frame.index[frame.isna().any(axis=1)])
+    assert any(f">P-{k:03d}<" in page for k in gone)
+    assert "looks like identifiers" not in page

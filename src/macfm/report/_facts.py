@@ -149,14 +149,18 @@ def gather(
         seconds = _training_seconds(imputer)
     if compare is True:
         compare = judge.compare(frame, imputer=imputer, seed=seed, **_quick(seconds))
+    ids = list(imputer.id or ())
+    names = _labels(plain, ids)
     return Facts(
         imputer=imputer,
-        frame=plain,
-        completed=after,
+        frame=plain.set_axis(names),
+        completed=after.set_axis(names),
         drawn=rows,
-        draws=drawn,
+        draws=[draw.set_axis(names[rows]) for draw in drawn],
         draws_given=given,
-        profile=profile(plain, **wishes, ignore=imputer.ignore, seed=seed),
+        profile=profile(
+            plain, **wishes, ignore=[*(imputer.ignore or ()), *ids] or None, seed=seed
+        ),
         comparison=compare or None,
         seed=seed,
         seconds=seconds,
@@ -168,6 +172,14 @@ def _quick(seconds: float | None) -> dict[str, Any]:
     """As many cells in two folds, or in one where a fit takes long."""
     slow = seconds is not None and seconds > SLOW
     return QUICK | ({"repeats": 1, "share": 0.2} if slow else {"repeats": 2})
+
+
+def _labels(frame: pd.DataFrame, ids: list[Hashable]) -> pd.Index:
+    """Name rows by the columns that name them, else by the table's index."""
+    if not ids:
+        return frame.index
+    texts = frame[ids].astype("string").fillna("?").astype(object)
+    return pd.MultiIndex.from_frame(texts) if len(ids) > 1 else pd.Index(texts[ids[0]])
 
 
 def _same_rows(completed: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
