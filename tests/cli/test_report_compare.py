@@ -28,7 +28,7 @@ def test_a_comparison_of_nothing_is_no_success(folder, run, quick, monkeypatch):
     def fail(self, train):
         raise RuntimeError("no idea")
 
-    monkeypatch.setattr("macfm.judge.methods._constant.ConstantMethod.fit", fail)
+    monkeypatch.setattr("macfm.judge.methods.constant.ConstantMethod.fit", fail)
     words = ("compare", "numbers.csv", "--methods", "mean", "--repeats", 1, "--json")
     result = run(*words, *quick)
     assert result.exit_code == 1

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from macfm.imputer import MACFMImputer, _parameters
+from macfm.imputer import READ_OUT, MACFMImputer
 from macfm.judge.methods import make_method
-from macfm.judge.methods.macfm import READ_OUT
 
 SMALL = {
     "max_steps": 20,
@@ -42,8 +41,12 @@ def test_forms_share_a_fit_if_they_train_the_same():
     assert form("macfm").fit_key() != make_method("macfm", seed=4, **SMALL).fit_key()
 
 
-def test_what_the_forms_may_differ_in_is_what_may_be_set_after_fit():
-    assert {*_parameters.READ_OUT, "transform_batch_size"} == set(READ_OUT)
+def test_forms_share_a_fit_whatever_may_be_set_after_it():
+    others = {"method": "draw", "n_trials": 7, "solver": "euler", "n_steps": 3}
+    others |= {"grid": "beta", "grid_beta": 3.0, "transform_batch_size": 9}
+    assert set(others) == set(READ_OUT)
+    for name, value in others.items():
+        assert form("macfm").fit_key() == form("macfm", **{name: value}).fit_key()
 
 
 def test_probabilities_lie_under_the_rows_of_the_table():
