@@ -22,7 +22,7 @@ ALLOWED = {
     "_replace": (set(), set()),
     "_words": (set(), set()),
     "_plain": (set(), set()),
-    "_renamed": (set(), set()),
+    "_renamed": ({"_warn"}, set()),
     "_callable": (set(), set()),
     "_progress": (set(), {"rich"}),
     "table": (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+from macfm._warn import warn_old
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -24,11 +25,7 @@ def renamed(**names: str) -> Callable[[Function], Function]:
                     continue
                 if new in given:
                     raise TypeError(f"{old} is now called {new}: give one of them")
-                warnings.warn(
-                    f"{old} is now called {new}; the old name will go",
-                    FutureWarning,
-                    stacklevel=2,
-                )
+                warn_old(f"{old} is now called {new}")
                 given[new] = given.pop(old)
             return function(*args, **given)
 

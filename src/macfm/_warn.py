@@ -9,7 +9,7 @@ import warnings
 _PASSED = ("macfm", "sklearn")
 
 
-def outside() -> int:
+def _outside() -> int:
     """Return the level of the innermost line outside macfm and scikit-learn.
 
     It is the ``stacklevel`` of a warning that the caller gives.
@@ -20,6 +20,12 @@ def outside() -> int:
     return level
 
 
-def warn_user(message: str) -> None:
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the innermost line outside macfm and scikit-learn."""
-    warnings.warn(message, UserWarning, stacklevel=outside())
+    warnings.warn(message, category, stacklevel=_outside())
+
+
+def warn_old(what: str) -> None:
+    """Warn of a spelling of earlier versions, which works for one release more."""
+    message = f"{what}; the old spelling will go with the next release"
+    warn_user(message, FutureWarning)

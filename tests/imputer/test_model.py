@@ -46,7 +46,7 @@ def fitted():
 
 def test_fit_transform_encodes_once_and_resolves_twice(monkeypatch):
     calls = []
-    for owner, name in ((TableEncoder, "encode"), (_settings, "from_values")):
+    for owner, name in ((TableEncoder, "encode"), (_settings, "_from_values")):
         whole = getattr(owner, name)
 
         def counted(*args, _whole=whole, _name=name, **kwargs):
@@ -56,7 +56,16 @@ def test_fit_transform_encodes_once_and_resolves_twice(monkeypatch):
         monkeypatch.setattr(owner, name, counted)
     MACFMImputer(**QUICK).fit_transform(table())
     assert calls.count("encode") == 1
-    assert calls.count("from_values") == 2
+    assert calls.count("_from_values") == 2
+
+
+def test_settings_after_fit_are_those_of_the_fitted_network(fitted):
+    settings = fitted._settings()
+    assert settings.path == fitted.model_.path
+    assert settings.network.d_model == QUICK["d_model"]
+    large = MACFMImputer(**{**QUICK, "d_model": None, "max_steps": 1})
+    frame = pd.concat([table()[["x", "y"]]] * 42)
+    assert large.fit(frame)._settings().network.d_model == 512
 
 
 def test_fit_transform_is_fit_then_transform(fitted):

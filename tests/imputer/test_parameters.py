@@ -58,6 +58,14 @@ def test_errors_name_the_parameter():
     assert resolved(schedule="cosine", n_trials=5).read_out.n_trials == 5
 
 
+def test_a_median_of_no_trajectories_is_refused():
+    with pytest.raises(ParameterError, match="give n_trials=100 or none") as caught:
+        resolved(method="median", n_trials=0)
+    assert caught.value.parameter == "n_trials"
+    assert resolved(method="median").read_out.n_trials == 100
+    assert resolved(method="median", preset="paper").read_out.n_trials == 50
+
+
 def test_a_budget_is_seconds_or_text():
     assert resolved(budget="1m30s").train.max_seconds == 90
     assert resolved(budget=90).values["budget"] == 90

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from macfm.imputer._adjustable import Adjustable
 from macfm.imputer._fit import Fit, fit_model, wishes_of
 from macfm.imputer._fitted import FittedAttributes
 from macfm.imputer._input import (
@@ -29,13 +26,14 @@ from macfm.imputer._input import (
 from macfm.imputer._intervals import intervals_of
 from macfm.imputer._old_words import is_old_word
 from macfm.imputer._parameters import EXPERT, unknown_parameter
+from macfm.imputer._rules import integer
 from macfm.imputer._saved import load_imputer, save_imputer
 from macfm.imputer._settings import resolve
 from macfm.imputer._training import resolve_device
 from macfm.table import Cells, Table, Wishes, append_flags
 
 
-class MACFMImputer(FittedAttributes, TransformerMixin, Adjustable):
+class MACFMImputer(FittedAttributes):
     """Fill the holes of a table by mask-aware conditional flow matching.
 
     Takes a DataFrame of pandas or polars or a Table of pyarrow, with numbers, text,
@@ -56,8 +54,8 @@ class MACFMImputer(FittedAttributes, TransformerMixin, Adjustable):
         Categories take the most likely one, or a draw.
     n_trials : int, default=None
         Trajectories a row behind a mean or median; with 0 the mean is read from one
-        evaluation of the network. None is 0 for a mean (50 in the preset ``"paper"``)
-        and 100 for a median.
+        evaluation of the network. None is 50 in the preset ``"paper"``, else 0 for a
+        mean and 100 for a median.
     categorical : list of column names, default=None
         Columns to treat as categories although their type is numeric.
     numeric : list of column names, default=None
@@ -347,11 +345,7 @@ class MACFMImputer(FittedAttributes, TransformerMixin, Adjustable):
             `n_draws` completed copies.
         """
         model, reading = self._model(), self._reading()
-        is_count = isinstance(n_draws, Integral) and not isinstance(n_draws, bool)
-        if not is_count or n_draws < 1:
-            raise ValueError(
-                f"n_draws must be an integer of at least 1, got n_draws={n_draws!r}"
-            )
+        integer(1).check("n_draws", n_draws)
         table = self._read(X)
         draws = model.draw(table, n_draws, **reading, wishes=self._wishes(table))
         return [self._written(X, table, cells) for cells in draws]
@@ -378,14 +372,21 @@ class MACFMImputer(FittedAttributes, TransformerMixin, Adjustable):
         """
         if not isinstance(level, Real) or not 0 < level < 1:
             raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
-        plain = copy.copy(self)
-        plain.add_indicator = False
-        plain._sklearn_output_config = {}
-        completed, draws = plain.transform(X), plain.sample(X, n_draws)
+        integer(1).check("n_draws", n_draws)
+        model, reading = self._model(), self._reading()
         table = self._read(X)
-        index = index_of(X, table)
+        reading |= {
+            "wishes": self._wishes(table),
+            "encoded": model.encoder.encode(table),
+        }
+        draws = model.draw(table, n_draws, **reading)
         return intervals_of(
-            table, completed, draws, schema=self.schema_, level=level, index=index
+            table,
+            write_cells(X, table, model.fill(table, **reading)),
+            [write_cells(X, table, cells) for cells in draws],
+            schema=model.schema,
+            level=level,
+            index=index_of(X, table),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -6,40 +6,38 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from macfm.imputer._adjustable import Adjustable
 from macfm.imputer._model import FittedModel
 from macfm.imputer._repr import fitted_html
-from macfm.imputer._settings import Settings, in_force, resolve
+from macfm.imputer._settings import Settings, resolve_read_out
 from macfm.imputer._training import resolve_device
 from macfm.table import TableEncoder, TableSchema
 
-# What the network was trained under, whatever is set afterwards.
-_OF_THE_PATH = ("schedule", "gamma", "velocity_space")
 
-
-class FittedAttributes:
+class FittedAttributes(TransformerMixin, Adjustable):
     """The attributes of an estimator whose `model_` is a `FittedModel`."""
 
-    # What is ignored below, scikit-learn's base of the estimator brings.
     model_: FittedModel
     device: str
 
     def _repr_html_inner(self) -> str:
         """Show a fitted imputer with what it learned."""
-        html = super()._repr_html_inner()  # type: ignore[misc]
+        html = super()._repr_html_inner()
         return html + fitted_html(self.model_) if hasattr(self, "model_") else html
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """Show the same in notebooks that ask for all they could show."""
-        found = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        found = super()._repr_mimebundle_(**kwargs)
         if "text/html" in found and hasattr(self, "model_"):
             found["text/html"] += fitted_html(self.model_)
         return found
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -91,25 +89,21 @@ class FittedAttributes:
     @property
     def settings_(self) -> dict[str, Any]:
         """The values in force, the preset's included."""
-        trained = self._model().settings
-        told = in_force(trained, self._resolved().values)
-        return {name: value for name, value in told.items() if name != "preset"}
+        return self._settings().values
 
     def _model(self) -> FittedModel:
         check_is_fitted(self)
         return self.model_
 
-    def _resolved(self) -> Settings:
-        """Resolve the parameters of now; path and preset are the network's own."""
-        trained = self._model().settings
-        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
-        own = {name: trained[name] for name in _OF_THE_PATH}
-        settings = {**(parameters["settings"] or {}), **own}
-        return resolve(parameters | {"preset": trained["preset"], "settings": settings})
+    def _settings(self) -> Settings:
+        """Return the settings in force: those of `fit`, the read-out's of now."""
+        trained = dict(self._model().settings)
+        parameters = self.get_params(deep=False) | {"preset": trained.pop("preset")}
+        return resolve_read_out(parameters, trained=trained)
 
     def _reading(self) -> dict[str, Any]:
         """Say how and where the network is read, by the parameters of now."""
         return {
-            "read_out": self._resolved().read_out,
+            "read_out": self._settings().read_out,
             "device": resolve_device(self.device),
         }

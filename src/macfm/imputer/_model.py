@@ -93,12 +93,13 @@ class FittedModel:
         read_out: ReadOut,
         device: torch.device,
         wishes: Wishes | None,
+        encoded: Encoded | None = None,
     ) -> Iterator[Cells]:
         """Yield what goes into the holes, once for each draw; parameters as in `fill`.
 
         The rows of all draws are computed first.
         """
-        encoded = self.encoder.encode(table)
+        encoded = self.encoder.encode(table) if encoded is None else encoded
         rows = np.flatnonzero(~encoded.observed.all(axis=1))
         filler = self.filler(read_out, device)
         x = np.repeat(encoded.x[None], n_draws, axis=0)

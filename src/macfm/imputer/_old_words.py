@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from macfm._warn import outside
-from macfm.imputer._parameters import OLD_NAMES
-
-_N_TRIALS = 100
+from macfm._warn import warn_old
+from macfm.imputer._parameters import N_TRIALS, OLD_NAMES
 
 
 def is_old_word(name: str) -> bool:
@@ -26,32 +23,24 @@ def in_new_words(given: Mapping[str, Any], *, quiet: bool = False) -> dict[str, 
     >>> in_new_words(old, quiet=True)
     {'method': 'median', 'n_trials': 50}
     """
-    told = dict(given)
+    told, notes = dict(given), []
     for old, new in OLD_NAMES.items():
         if old in told:
             told[new] = told.pop(old)
-            _warn(f"{old} is now called {new}", quiet=quiet)
+            notes.append(f"{old} is now called {new}")
     center = told.pop("aggregate", None)
     if told.get("method") == "sample":
         told["method"] = center or "mean"
         # The paper's preset has a number of its own.
         if told.get("n_trials") is None and told.get("preset") != "paper":
-            told["n_trials"] = _N_TRIALS
-        _warn(
+            told["n_trials"] = N_TRIALS
+        notes.append(
             f"method='sample' is now method={told['method']!r} with the number of "
-            "trajectories in n_trials",
-            quiet=quiet,
+            "trajectories in n_trials"
         )
     elif center is not None:
         told["method"] = center
-        _warn(f"aggregate={center!r} is now method={center!r}", quiet=quiet)
+        notes.append(f"aggregate={center!r} is now method={center!r}")
+    for note in notes if not quiet else ():
+        warn_old(note)
     return told
-
-
-def _warn(message: str, *, quiet: bool) -> None:
-    if not quiet:
-        warnings.warn(
-            f"{message}; the old spelling will go with the next release",
-            FutureWarning,
-            stacklevel=outside(),
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral
@@ -337,10 +337,8 @@ for _name, _values in PRESETS.items():
 READ_OUT = ("method", "n_trials", *(p.name for p in _DECLARED if p.of == "read-out"))
 """How a fitted model is read; these may be set after `fit`."""
 
-_OPTIONAL_COUNT = Rule(
-    "None or an integer of at least 0",
-    lambda v: v is None or integer(0).holds(v),
-)
+N_TRIALS = 100
+"""Trajectories behind a median, unless their number is given."""
 
 
 def _is_budget(value: Any) -> bool:
@@ -353,7 +351,10 @@ def _is_budget(value: Any) -> bool:
 RULES: dict[str, Rule] = {
     "preset": one_of(*PRESETS),
     "method": one_of("mean", "median", "draw"),
-    "n_trials": _OPTIONAL_COUNT,
+    "n_trials": Rule(
+        "None or an integer of at least 0",
+        lambda v: v is None or integer(0).holds(v),
+    ),
     "budget": Rule(
         "None, a number of seconds above 0 or a text such as '5m'", _is_budget
     ),
@@ -419,17 +420,12 @@ def preset_values(
     """Check flat parameters and lay them over their preset, by name."""
     for name, rule in RULES.items():
         rule.check(name, parameters[name])
-    return dict(_laid_over(parameters, n_rows=n_rows, n_columns=n_columns))
-
-
-def _laid_over(
-    parameters: Mapping[str, Any], *, n_rows: int, n_columns: int
-) -> Iterator[tuple[str, Any]]:
-    for name, value in PRESETS[parameters["preset"]].items():
-        if isinstance(value, BySize | ByWidth):
-            value = value.value(n_rows, n_columns)
-        if parameters[name] is not None:
-            value = parameters[name]
+    values = {}
+    for name, preset in PRESETS[parameters["preset"]].items():
+        given = parameters[name]
+        if given is None and isinstance(preset, BySize | ByWidth):
+            given = preset.value(n_rows, n_columns)
+        values[name] = preset if given is None else given
         if name in EXPERT:
-            EXPERT[name].rule.check(name, value)
-        yield name, value
+            EXPERT[name].rule.check(name, values[name])
+    return values

@@ -17,11 +17,14 @@ from macfm.flow import (
     TrainConfig,
     make_schedule,
 )
-from macfm.imputer._parameters import READ_OUT, flat_parameters, preset_values
+from macfm.imputer._parameters import (
+    N_TRIALS,
+    READ_OUT,
+    flat_parameters,
+    preset_values,
+)
 
 _Config = TypeVar("_Config", LossConfig, NetworkConfig, SolverConfig, TrainConfig)
-# Trajectories behind a median, unless their number is given.
-_N_TRIALS = 100
 
 
 @dataclass(frozen=True)
@@ -85,14 +88,45 @@ def resolve(
     ParameterError
         If a value is out of its range, naming the parameter and what it must be.
     """
+    return _from_values(_values(parameters, n_rows=n_rows, n_columns=n_columns))
+
+
+def resolve_read_out(
+    parameters: Mapping[str, Any], *, trained: Mapping[str, Any]
+) -> Settings:
+    """Return the settings of `fit`, with the read-out's as the parameters say now.
+
+    Parameters
+    ----------
+    parameters : mapping
+        As for `resolve`, with the preset of `fit`.
+    trained : mapping
+        The values in force in `fit`.
+    """
+    now = _values(parameters, n_rows=1, n_columns=1)
+    return _from_values({**trained, **{name: now[name] for name in READ_OUT}})
+
+
+def _values(
+    parameters: Mapping[str, Any], *, n_rows: int, n_columns: int
+) -> dict[str, Any]:
+    """Check parameters and return the values in force, by name."""
     flat = flat_parameters(parameters)
     values = preset_values(flat, n_rows=n_rows, n_columns=n_columns)
+    if flat["method"] == "median" and flat["n_trials"] == 0:
+        raise ParameterError(
+            Said(
+                "{method} is taken over trajectories; give {n_trials} or none",
+                method="median",
+                n_trials=N_TRIALS,
+            ),
+            parameter="n_trials",
+        )
     budget = None if flat["budget"] is None else read_seconds(flat["budget"])
-    values |= {"method": flat["method"], "budget": budget}
-    return from_values(values)
+    return values | {"method": flat["method"], "budget": budget}
 
 
-def from_values(values: Mapping[str, Any]) -> Settings:
+def _from_values(values: Mapping[str, Any]) -> Settings:
     """Sort checked values into the configurations of `flow`."""
     told = {
         **values,
@@ -109,7 +143,7 @@ def from_values(values: Mapping[str, Any]) -> Settings:
     if values["method"] == "draw":
         n_trials = 1
     elif values["method"] == "median":
-        n_trials = n_trials or _N_TRIALS
+        n_trials = n_trials or N_TRIALS
     settings = Settings(
         values={**values, "n_trials": n_trials},
         path=Path(
@@ -144,8 +178,3 @@ def from_values(values: Mapping[str, Any]) -> Settings:
             parameter="schedule",
         )
     return settings
-
-
-def in_force(trained: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of `fit`, and for the read-out those of now."""
-    return {**trained, **{name: now[name] for name in READ_OUT}}
