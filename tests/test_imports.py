@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -159,41 +160,22 @@ def test_imports_follow_the_table(path):
     assert violations(path.read_text(encoding="utf-8"), module_name(path)) == []
 
 
-def targets(path: Path) -> Iterator[str]:
-    """Dotted names of the files inside macfm that a file imports, lazily or not."""
-    module = module_name(path)
-    for origin, name in imports(path.read_text("utf-8"), module, eager=False):
-        if origin.split(".")[0] != "macfm":
-            continue
-        inside = f"{origin}.{name}"
-        for dotted in (inside, f"{inside}.__init__", f"{origin}.__init__", origin):
-            if dotted in MODULES:
-                yield dotted
-                break
+def load_house() -> ModuleType:
+    """Load the script that measures the tree: one finder of cycles for both."""
+    path = Path(__file__).parents[1] / "scripts" / "house.py"
+    spec = importlib.util.spec_from_file_location("house", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
+HOUSE = load_house()
 MODULES = {module_name(path): path for path in FILES}
-GRAPH = {name: set(targets(path)) - {name} for name, path in MODULES.items()}
-
-
-def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Groups of names that reach each other."""
-
-    def reached(start: str) -> set[str]:
-        found, left = set(), [start]
-        while left:
-            for there in graph.get(left.pop(), set()) - found:
-                found.add(there)
-                left.append(there)
-        return found
-
-    reach = {name: reached(name) for name in graph}
-    groups = {
-        tuple(sorted(n for n in reach[name] if name in reach.get(n, ())))
-        for name in graph
-        if name in reach[name]
-    }
-    return sorted(map(list, groups))
+GRAPH = {
+    name: HOUSE.imported(ast.parse(path.read_text("utf-8")), name, MODULES)
+    for name, path in MODULES.items()
+}
+cycles = HOUSE.cycles
 
 
 def test_no_folder_leads_back_to_itself():

@@ -87,12 +87,13 @@ def test_every_filled_cell_is_legal(cases, case, transform, scale, drawn):
     assert legal(frame["a"].to_numpy(float)).all()
 
 
-@pytest.mark.parametrize("case", columns())
+# Those of types that only pandas has are left out.
+@pytest.mark.parametrize(
+    "case", [c for c in columns() if not c.startswith(("object", "Int", "Float"))]
+)
 def test_types_of_other_tables_are_legal_too(cases, case):
     pl = pytest.importorskip("polars")
     values, legal = cases[case]
-    if case.startswith(("object", "Int", "Float")):
-        pytest.skip("a type of pandas")
     frame = pl.DataFrame({"a": values})
     table = as_table(frame)
     encoder = TableEncoder.fit(table, TableSchema.infer(table))

@@ -63,7 +63,8 @@ def make_imputer(source: Source, options: Mapping[str, Any]) -> MACFMImputer:
         "leave": _parse.rules(options["leave"], kinds),
         "derive": _parse.formulas(options["derive"], kinds),
         "only": _parse.names("--only", options["only"], kinds),
-        "ignore": source.ignore,
+        "id": source.ids,
+        "ignore": [name for name in source.ignore if name not in source.ids],
         "verbose": not options["quiet"],
     }
     wishes = {name: None if v in ([], {}) else v for name, v in wishes.items()}

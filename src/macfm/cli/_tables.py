@@ -51,13 +51,9 @@ class Source:
 
     def labelled(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a table whose rows are named by `--id` or their place in the file."""
-        import pandas as pd
+        from macfm.judge.frames import row_names
 
-        if not self.ids:
-            return frame.set_axis(self.file.places, axis=0)
-        texts = [self.frame[name].astype("string").fillna("?") for name in self.ids]
-        labels = texts[0].str.cat(texts[1:], sep=" ") if len(texts) > 1 else texts[0]
-        names = pd.Index(labels.to_numpy(dtype=object), name=" ".join(self.ids))
+        names = row_names(self.frame, self.ids) if self.ids else self.file.places
         return frame.set_axis(names, axis=0)
 
     @property

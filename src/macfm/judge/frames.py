@@ -7,6 +7,7 @@ every method understands: float64 for numbers, text for the rest.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pandas as pd
 
 from macfm.table import Table, TableSchema, as_table
 
-__all__ = ["number_text", "plain_frame"]
+__all__ = ["number_text", "plain_frame", "row_names"]
 
 
 def plain_frame(X: Any) -> pd.DataFrame:
@@ -37,6 +38,22 @@ def plain_frame(X: Any) -> pd.DataFrame:
     if isinstance(X, pd.DataFrame):
         frame.index = X.index
     return frame
+
+
+def row_names(frame: pd.DataFrame, ids: Sequence[Hashable]) -> pd.Index:
+    """Return the names of a table's rows: what `ids` hold, or its index without them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row_names(pd.DataFrame({"ward": ["A", None], "bed": [1, 2]}), ["ward", "bed"])
+    Index(['A 1', '? 2'], dtype='object', name='ward bed')
+    """
+    if not ids:
+        return frame.index
+    texts = frame[list(ids)].astype("string").fillna("?")
+    names = texts.agg(" ".join, axis=1).to_numpy(dtype=object)
+    return pd.Index(names, name=" ".join(map(str, ids)), dtype=object)
 
 
 def number_text(frame: pd.DataFrame, schema: TableSchema) -> pd.DataFrame:

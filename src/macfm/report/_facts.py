@@ -15,7 +15,7 @@ import pandas as pd
 from macfm import judge
 from macfm._errors import ParameterError, UnfitError
 from macfm.judge import Comparison
-from macfm.judge.frames import number_text, plain_frame
+from macfm.judge.frames import number_text, plain_frame, row_names
 from macfm.plot import short_names
 from macfm.profile import TableProfile, profile
 from macfm.table import ColumnSchema, TableSchema, is_mask
@@ -150,7 +150,7 @@ def gather(
     if compare is True:
         compare = judge.compare(frame, imputer=imputer, seed=seed, **_quick(seconds))
     ids = list(imputer.id or ())
-    names = _labels(plain, ids)
+    names = row_names(plain, ids)
     return Facts(
         imputer=imputer,
         frame=plain.set_axis(names),
@@ -172,14 +172,6 @@ def _quick(seconds: float | None) -> dict[str, Any]:
     """As many cells in two folds, or in one where a fit takes long."""
     slow = seconds is not None and seconds > SLOW
     return QUICK | ({"repeats": 1, "share": 0.2} if slow else {"repeats": 2})
-
-
-def _labels(frame: pd.DataFrame, ids: list[Hashable]) -> pd.Index:
-    """Name rows by the columns that name them, else by the table's index."""
-    if not ids:
-        return frame.index
-    texts = frame[ids].astype("string").fillna("?").astype(object)
-    return pd.MultiIndex.from_frame(texts) if len(ids) > 1 else pd.Index(texts[ids[0]])
 
 
 def _same_rows(completed: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
