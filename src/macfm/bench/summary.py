@@ -1,4 +1,4 @@
-"""What came of a run: how much of it worked, and who did best."""
+"""Who did best: a few lines of text for the end of a run."""
 
 from __future__ import annotations
 
