@@ -18,6 +18,7 @@ def draw_masks(observed, hide_rate=(0.05, 0.6), seed=0, rules=None, move_missing
     return sample_masks(
         observed,
         group=GROUP,
+        n_columns=4,
         hide_rate=hide_rate,
         rules=rules,
         move_missing=move_missing,
@@ -45,6 +46,7 @@ def test_hidden_share_follows_the_range_row_by_row():
     masks = sample_masks(
         observed,
         group=torch.arange(300),
+        n_columns=300,
         hide_rate=(0.2, 0.5),
         rules=None,
         move_missing=True,

@@ -134,7 +134,7 @@ def test_weights_are_those_of_the_best_evaluation():
 
 
 def test_decay_keeps_later_weights_unless_they_are_clearly_worse():
-    best = _Best(torch.nn.Linear(1, 1), ema_decay=0.9)
+    best = _Best(torch.nn.Linear(1, 1))
     rows = torch.linspace(0, 1, 100, dtype=torch.float64)
     noise = torch.randn(100, generator=torch.Generator().manual_seed(0)).double()
     assert best.offer(1.0, rows, step=1, decaying=False)

@@ -12,9 +12,8 @@ from torch.nn import functional as F
 
 # Beyond this many coordinates one factorisation a row costs more than it tells.
 MAX_COORDINATES = 160
-# Rows with similarly many unknown coordinates are factorised together on a CPU; a GPU
-# is faster with all of them at once.
-_N_CHUNKS = {"cpu": 8}
+# Rows with similarly many unknown coordinates are factorised together.
+_N_CHUNKS = 8
 _CHUNK_CELLS = 2**24
 
 Moments = tuple[np.ndarray, np.ndarray]
@@ -73,27 +72,71 @@ class Gaussian(nn.Module):
         points = x_t.double().view(-1, n, d)
         pull = (points - self.mean) @ self.precision
         right = torch.where(m_cond, 0.0, s_64 * points - (1 - s_64) * pull)
-        # A coordinate beyond the last fills rows up that have fewer unknown ones.
-        right, precision = F.pad(right, (0, 1)), F.pad(self.precision, (0, 1, 0, 1))
-        v_s = torch.zeros_like(right)
-        scale = right.new_ones(n, d + 1)
-        for rows, unknown in _by_count(m_cond):
-            k = unknown.shape[1]
-            s = s_64[rows]
-            block = precision[unknown].gather(2, unknown[:, None, :].expand(-1, k, -1))
-            matrix = block.mul_((1 - s).square().unsqueeze(2))
-            matrix.diagonal(dim1=1, dim2=2).add_(torch.where(unknown == d, 1.0, s**2))
-            root = torch.linalg.cholesky_ex(matrix).L
-            eye = torch.eye(k, dtype=root.dtype, device=root.device)
-            inverse = torch.linalg.solve_triangular(root, eye, upper=False)
-            part = right[:, rows[:, None], unknown].permute(1, 2, 0)
-            solved = inverse.transpose(1, 2) @ (inverse @ part)
-            v_s[:, rows[:, None], unknown] = solved.permute(2, 0, 1)
-            scale[rows[:, None], unknown] = inverse.square().sum(dim=1).sqrt()
+        solve = _solve_whole if right.is_cuda else _solve_packed
+        v_s, scale = solve(self.precision, right, s_64, m_cond)
         return Guess(
-            v_s=v_s[..., :d].reshape(x_t.shape).to(x_t.dtype),
-            scale=scale[:, :d].to(x_t.dtype).repeat(len(points), 1),
+            v_s=v_s.reshape(x_t.shape).to(x_t.dtype),
+            scale=scale.to(x_t.dtype).repeat(len(points), 1),
         )
+
+
+def _solve_packed(
+    precision: Tensor, right: Tensor, s: Tensor, m_cond: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return M⁻¹ right, ``(points, n, d)``, and √diag(M⁻¹), ``(n, d)``.
+
+    Rows with similarly many unknown coordinates are worked out together, each with as
+    many coordinates as it needs: least arithmetic, for a CPU.
+    """
+    n, d = m_cond.shape
+    # A coordinate beyond the last fills rows up that have fewer unknown ones.
+    right, precision = F.pad(right, (0, 1)), F.pad(precision, (0, 1, 0, 1))
+    v_s = torch.zeros_like(right)
+    scale = right.new_ones(n, d + 1)
+    for rows, unknown in _by_count(m_cond):
+        k = unknown.shape[1]
+        s_k = s[rows]
+        block = precision[unknown].gather(2, unknown[:, None, :].expand(-1, k, -1))
+        matrix = block.mul_((1 - s_k).square().unsqueeze(2))
+        matrix.diagonal(dim1=1, dim2=2).add_(torch.where(unknown == d, 1.0, s_k**2))
+        inverse = _inverse_root(matrix)
+        part = right[:, rows[:, None], unknown].permute(1, 2, 0)
+        solved = inverse.transpose(1, 2) @ (inverse @ part)
+        v_s[:, rows[:, None], unknown] = solved.permute(2, 0, 1)
+        scale[rows[:, None], unknown] = inverse.square().sum(dim=1).sqrt()
+    return v_s[..., :d], scale[:, :d]
+
+
+def _solve_whole(
+    precision: Tensor, right: Tensor, s: Tensor, m_cond: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Do as `_solve_packed`, with all coordinates of every row.
+
+    Shown coordinates stand apart as an identity. Nothing depends on how many there are,
+    so a GPU need not wait for anyone to count.
+    """
+    n, d = m_cond.shape
+    v_s, scale = [], []
+    for rows in torch.arange(n).split(max(_CHUNK_CELLS // max(d, 1) ** 2, 1)):
+        some = slice(int(rows[0]), int(rows[-1]) + 1)
+        unknown = (~m_cond[some]).to(precision.dtype)
+        s_k = s[some]
+        both = unknown.unsqueeze(2) * unknown.unsqueeze(1)
+        matrix = precision * both * (1 - s_k).square().unsqueeze(2)
+        matrix.diagonal(dim1=1, dim2=2).add_(torch.where(m_cond[some], 1.0, s_k**2))
+        inverse = _inverse_root(matrix)
+        part = right[:, some].permute(1, 2, 0)
+        solved = inverse.transpose(1, 2) @ (inverse @ part)
+        v_s.append(solved.permute(2, 0, 1))
+        scale.append(inverse.square().sum(dim=1).sqrt())
+    return torch.cat(v_s, dim=1), torch.cat(scale)
+
+
+def _inverse_root(matrix: Tensor) -> Tensor:
+    """Return L⁻¹ for symmetric matrices L Lᵀ, ``(n, k, k)``."""
+    root = torch.linalg.cholesky_ex(matrix).L
+    eye = torch.eye(root.shape[-1], dtype=root.dtype, device=root.device)
+    return torch.linalg.solve_triangular(root, eye, upper=False)
 
 
 def plain_guess(x_t: Tensor, s_t: Tensor, m_moved: Tensor) -> Guess:
@@ -114,7 +157,7 @@ def _by_count(m_cond: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     n_unknown = (~m_cond).sum(dim=1)
     order = torch.argsort(n_unknown, stable=True)
     first = torch.argsort(m_cond.to(torch.uint8), dim=1, stable=True)
-    size = max(-(-len(order) // _N_CHUNKS.get(order.device.type, 1)), 1)
+    size = max(-(-len(order) // _N_CHUNKS), 1)
     most = max(_CHUNK_CELLS // max(d, 1) ** 2, 1)
     for rows in order.split(min(size, most)):
         k = int(n_unknown[rows[-1]])

@@ -31,6 +31,7 @@ def sample_masks(
     observed: Tensor,
     *,
     group: Tensor,
+    n_columns: int,
     hide_rate: tuple[float, float],
     rules: Rules | None,
     move_missing: bool,
@@ -44,6 +45,8 @@ def sample_masks(
         True where the table holds a value.
     group : Tensor of int64, shape (d,)
         Column of each coordinate; the coordinates of one column hide together.
+    n_columns : int
+        How many columns there are.
     hide_rate : (low, high)
         Every row draws its own rate from U[low, high] and hides each of its observed
         columns with that probability.
@@ -60,12 +63,11 @@ def sample_masks(
         ``cond | tgt == observed`` and ``cond & tgt`` is empty.
     """
     n, device = len(observed), observed.device
-    n_groups = int(group.max()) + 1 if len(group) else 0
     # NOTE[DIFF]: the paper does not say which share of a row is hidden; a range of
     # shares makes one network good for rows with few holes and with many.
     low, high = hide_rate
     rate = low + (high - low) * torch.rand(n, 1, generator=generator, device=device)
-    hidden = torch.rand(n, n_groups, generator=generator, device=device) < rate
+    hidden = torch.rand(n, n_columns, generator=generator, device=device) < rate
     # NOTE[DIFF]: the paper hides cells by lot alone, and transports no others.
     if rules is not None:
         hidden = rules.apply(hidden, generator=generator)

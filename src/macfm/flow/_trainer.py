@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +18,7 @@ from macfm.flow._masks import sample_masks
 from macfm.flow._path import Path, add_input_noise
 from macfm.flow._rules import Rules
 from macfm.flow._schedule import TimeLaw
+from macfm.flow._step import TrainingStep
 from macfm.flow._validation import Validation
 
 # When the guesses of missing cells are drawn again, as shares of the most steps.
@@ -146,30 +147,8 @@ class _LearningRate:
         return peak * (self.end - step) / max(self.end - self.decay_from, 1)
 
 
-class _Record:
-    """The evaluations so far, and the losses since the last."""
-
-    def __init__(self, device: torch.device) -> None:
-        self.history: list[Evaluation] = []
-        self._sums = torch.zeros(4, device=device)
-        self._n_steps = 0
-
-    def add(self, terms: LossTerms) -> None:
-        """Take note of a step."""
-        parts = (terms.total, terms.fm, terms.stab, terms.cons)
-        self._sums += torch.stack(parts).detach()
-        self._n_steps += 1
-
-    def evaluate(self, **now: Any) -> Evaluation:
-        """Close a line of the history: mean losses, and what is known now."""
-        loss, fm, stab, cons = (self._sums / self._n_steps).tolist()
-        self._sums, self._n_steps = torch.zeros_like(self._sums), 0
-        self.history.append(Evaluation(loss=loss, fm=fm, stab=stab, cons=cons, **now))
-        return self.history[-1]
-
-
 class _Best:
-    """The averaged weights, and a copy of those worth keeping.
+    """A copy of the averaged weights worth keeping.
 
     While the learning rate is constant the lowest score is kept. While it decays, a
     later evaluation is kept unless it is worse than the lowest by more than a standard
@@ -177,24 +156,12 @@ class _Best:
     finished weights are the better guess.
     """
 
-    def __init__(self, network: nn.Module, *, ema_decay: float) -> None:
-        self._ema_decay = ema_decay
-        self._n_updates = 0
+    def __init__(self, averaged: nn.Module) -> None:
+        self._averaged = averaged
         self._lowest = math.inf
         self._lowest_rows: Tensor | None = None
-        self.averaged = copy.deepcopy(network).eval().requires_grad_(False)
-        self.weights = self.averaged.state_dict()
+        self.weights = averaged.state_dict()
         self.step = 0
-
-    def update(self, network: nn.Module) -> None:
-        """Move the average towards the network's weights."""
-        self._n_updates += 1
-        n = self._n_updates
-        decay = min(self._ema_decay, (1 + n) / (10 + n))
-        averages: list[Tensor] = list(self.averaged.parameters())
-        weights: list[Tensor] = list(network.parameters())
-        with torch.no_grad():
-            torch._foreach_lerp_(averages, weights, 1 - decay)
 
     def offer(
         self, score: float, rows: Tensor | None, *, step: int, decaying: bool
@@ -206,7 +173,7 @@ class _Best:
         is_lowest = score < self._lowest
         if is_lowest or (decaying and self._is_as_good(rows)):
             self.step = step
-            self.weights = copy.deepcopy(self.averaged.state_dict())
+            self.weights = copy.deepcopy(self._averaged.state_dict())
         if is_lowest:
             self._lowest, self._lowest_rows = score, rows
         return is_lowest
@@ -286,20 +253,25 @@ def train(
     stream = _RowStream(
         torch.arange(len(x), device=x.device), weights, generator=generator
     )
-    optimizer = torch.optim.AdamW(
-        network.parameters(),
-        lr=config.learning_rate,
+    step_on = TrainingStep(
+        network,
+        learning_rate=config.learning_rate,
         weight_decay=config.weight_decay,
-        fused=True,
+        ema_decay=config.ema_decay,
+        clip_norm=config.clip_norm,
+        generator=generator,
     )
     rate = _LearningRate(config)
-    best = _Best(network, ema_decay=config.ema_decay)
-    record = _Record(x.device)
+    best = _Best(step_on.averaged)
+    history: list[Evaluation] = []
     loss_of = partial(
-        _loss_of_batch,
-        network,
+        _loss_of_rows,
+        network=network,
+        x=x,
+        observed=observed,
         rules=rules,
         group=group,
+        n_columns=int(group.max()) + 1,
         is_num=is_num,
         path=path,
         time_law=time_law,
@@ -307,6 +279,7 @@ def train(
         loss_config=loss_config,
         generator=generator,
     )
+    step_on.begin(partial(loss_of, fills=fills))
     refills = {round(share * config.max_steps) for share in _REFILLS}
     n_stale, step, interrupted = 0, 0, False
     network.train()
@@ -314,35 +287,31 @@ def train(
         while step < rate.end:
             if rate.must_decay(step, time.perf_counter() - began):
                 rate.begin_decay(step)
-            for parameters in optimizer.param_groups:
-                parameters["lr"] = rate.at(step)
-            batch = stream.take(config.batch_size)
-            filled = _with_fills(x, fills, batch, generator=generator)
-            terms = loss_of(filled, observed[batch], move_missing=fills is not None)
-            optimizer.zero_grad(set_to_none=True)
-            terms.total.backward()
-            _clip_gradients(network, config.clip_norm)
-            optimizer.step()
-            best.update(network)
-            record.add(terms)
+            step_on(stream.take(config.batch_size), rate=rate.at(step))
             step += 1
             if time.perf_counter() - began >= (config.max_seconds or math.inf):
                 rate.end = step
 
             if refill is not None and step in refills:
-                fills = refill(best.averaged)
+                step_on.begin(partial(loss_of, fills=refill(step_on.averaged)))
             if step % config.evaluate_every and step != rate.end:
                 continue
             row_errors, val_error = None, math.nan
             if validation is not None:
-                row_errors = validation.row_errors(best.averaged, path=path)
+                row_errors = validation.row_errors(step_on.averaged, path=path)
                 val_error = math.sqrt(row_errors.sum().item() / validation.n_cells)
-            evaluation = record.evaluate(
+            loss, fm, stab, cons = step_on.losses()
+            evaluation = Evaluation(
                 step=step,
+                loss=loss,
+                fm=fm,
+                stab=stab,
+                cons=cons,
                 val_error=val_error,
                 learning_rate=rate.at(step - 1),
                 seconds=time.perf_counter() - began,
             )
+            history.append(evaluation)
             fell = best.offer(
                 _score(evaluation, stopping=config.stopping),
                 row_errors,
@@ -356,7 +325,6 @@ def train(
             on_evaluation(evaluation, rate.end)
     except KeyboardInterrupt:
         interrupted = True
-    history = record.history
     if history and best.step == 0:
         raise ValueError(
             f"training diverged: the loss was not finite by step {history[0].step}; "
@@ -371,17 +339,6 @@ def train(
     )
 
 
-def _clip_gradients(network: nn.Module, clip_norm: float) -> None:
-    """Scale the gradients down to a total norm of ``clip_norm``.
-
-    The norm is summed in float64: in float32 its last bits, and with them the whole
-    course of training, would depend on the number of threads.
-    """
-    gradients = [p.grad.flatten() for p in network.parameters() if p.grad is not None]
-    norm = torch.cat(gradients).double().square().sum().sqrt()
-    nn.utils.clip_grads_with_norm_(network.parameters(), clip_norm, norm)
-
-
 def _with_fills(
     x: Tensor, fills: Tensor | None, batch: Tensor, *, generator: torch.Generator
 ) -> Tensor:
@@ -394,14 +351,16 @@ def _with_fills(
     return fills[chosen, batch]
 
 
-def _loss_of_batch(
+def _loss_of_rows(
+    rows: Tensor,
+    *,
     network: nn.Module,
     x: Tensor,
     observed: Tensor,
-    *,
-    move_missing: bool,
+    fills: Tensor | None,
     rules: Rules | None,
     group: Tensor,
+    n_columns: int,
     is_num: Tensor,
     path: Path,
     time_law: TimeLaw,
@@ -409,7 +368,9 @@ def _loss_of_batch(
     loss_config: LossConfig,
     generator: torch.Generator,
 ) -> LossTerms:
-    """Draw masks, times and noise for a batch and score the network on it."""
+    """Draw masks, times and noise for some rows and score the network on them."""
+    x = _with_fills(x, fills, rows, generator=generator)
+    observed = observed[rows]
 
     def noise() -> Tensor:
         return torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)
@@ -417,9 +378,10 @@ def _loss_of_batch(
     masks = sample_masks(
         observed,
         group=group,
+        n_columns=n_columns,
         hide_rate=hide_rate,
         rules=rules,
-        move_missing=move_missing,
+        move_missing=fills is not None,
         generator=generator,
     )
     t = time_law.sample(len(x), generator=generator, device=x.device)

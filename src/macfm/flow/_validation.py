@@ -134,6 +134,7 @@ def make_validation(
     masks = sample_masks(
         observed,
         group=group,
+        n_columns=n_groups,
         hide_rate=(_HIDE_RATE, _HIDE_RATE),
         rules=rules,
         move_missing=move_missing,

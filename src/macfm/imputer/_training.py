@@ -101,14 +101,18 @@ def reproducible(seed: int, device: torch.device) -> Iterator[None]:
     """
     with _ALONE:
         n_threads = torch.get_num_threads()
+        precision = torch.get_float32_matmul_precision()
         devices = [device] if device.type == "cuda" else []
         with torch.random.fork_rng(devices=devices):
             torch.manual_seed(seed)
             torch.set_num_threads(worthwhile_threads(n_threads))
+            if device.type == "cuda":
+                torch.set_float32_matmul_precision("high")  # TF32
             try:
                 yield
             finally:
                 torch.set_num_threads(n_threads)
+                torch.set_float32_matmul_precision(precision)
 
 
 def train_networks(
