@@ -6,7 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from macfm.flow import LossConfig, Masks, Path, flow_matching_loss, make_schedule
+from macfm.flow import (
+    LossConfig,
+    Masks,
+    Path,
+    Points,
+    flow_matching_loss,
+    make_schedule,
+)
 
 LINEAR = make_schedule("linear", gamma=1.0)
 CONFIG = LossConfig(lambda_stab=0.5, lambda_cons=0.25, eta_cons=0.1, sigma_in=0.0)
@@ -33,10 +40,9 @@ def batch():
 
 def terms_of(batch, network=None, config=CONFIG):
     x, eps, xi, t, masks = batch
-    path = Path(LINEAR, "t").sample(x, eps=eps, t=t, masks=masks)
-    return flow_matching_loss(
-        network or Affine(), path, masks=masks, xi=xi, config=config
-    )
+    sample = Path(LINEAR, "t").sample(x, eps=eps, t=t, masks=masks)
+    points = Points(sample=sample, masks=masks, guess=None, xi=xi)
+    return flow_matching_loss(network or Affine(), points, config=config)
 
 
 def test_each_term_is_its_formula(batch):

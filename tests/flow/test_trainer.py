@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 import torch
 
+import macfm.flow._trainer as trainer
 from macfm.flow import (
     LossConfig,
     NetworkConfig,
     Path,
+    StepConfig,
     TimeLaw,
     TrainConfig,
     hold_out,
@@ -28,11 +30,9 @@ CONFIG = TrainConfig(
     max_steps=60,
     max_seconds=None,
     learning_rate=3e-3,
-    weight_decay=0.0,
+    step=StepConfig(optimizer="adamw", weight_decay=0.0, ema_decay=0.9, clip_norm=1.0),
     warmup_steps=5,
     decay_share=0.3,
-    ema_decay=0.9,
-    clip_norm=1.0,
     stopping="validation",
     patience=100,
     evaluate_every=10,
@@ -90,6 +90,7 @@ def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None
             x[trained],
             observed[trained],
             weights=None,
+            guide=None,
             fills=x[trained][None],
             refill=None,
             rules=None,
@@ -263,3 +264,23 @@ def test_fewer_rows_than_a_batch_are_reused():
     rows = tuple(part[:3] for part in low_rank_rows())
     _, result = run(replace(CONFIG, max_steps=5, evaluate_every=5), rows=rows)
     assert result.n_steps == 5
+
+
+def test_training_steps_back_from_a_loss_that_is_not_finite(monkeypatch):
+    loss, calls = trainer.flow_matching_loss, []
+
+    def diverging(*args, **kwargs):
+        calls.append(1)
+        terms = loss(*args, **kwargs)
+        broken = len(calls) == 25
+        return replace(terms, total=terms.total * torch.nan) if broken else terms
+
+    monkeypatch.setattr(trainer, "flow_matching_loss", diverging)
+    network, result = run(replace(CONFIG, decay_share=0.0))
+    assert result.n_diverged == 1
+    assert torch.isfinite(weights(network)).all()
+    errors = [e.val_error for e in result.history]
+    assert not torch.isfinite(torch.tensor(errors[2]))
+    assert torch.isfinite(torch.tensor(errors[3:])).all()
+    rates = [e.learning_rate for e in result.history]
+    assert rates[3] == pytest.approx(rates[1] / 10)

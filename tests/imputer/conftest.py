@@ -91,15 +91,20 @@ class Watched:
         self.network, self.history = self.model.network_, self.model.history_
 
     def _before_step(self, optimizer, *_):
-        (group,) = optimizer.param_groups
-        self.rates.append(group["lr"])
-        self.decays.append(group["weight_decay"])
-        gradients = torch.cat([p.grad.flatten() for p in group["params"]])
-        self.norms.append(gradients.norm().item())
+        matrices, others = optimizer.param_groups
+        assert matrices["lr"] == others["lr"]
+        assert others["weight_decay"] == 0
+        self.rates.append(matrices["lr"])
+        self.decays.append(matrices["weight_decay"])
+        gradients = [p.grad.flatten() for p in self._trained(optimizer)]
+        self.norms.append(torch.cat(gradients).norm().item())
 
     def _after_step(self, optimizer, *_):
-        (group,) = optimizer.param_groups
-        self.steps.append(flat(group["params"]))
+        self.steps.append(flat(self._trained(optimizer)))
+
+    @staticmethod
+    def _trained(optimizer):
+        return [p for group in optimizer.param_groups for p in group["params"]]
 
     def read(self):
         """Fill the table; return it, and what the networks were asked."""

@@ -162,7 +162,8 @@ def moves_shown_numbers_by_this_much(seen, value):
 
 
 def keeps_the_weights_of_the_last_step(seen, value):
-    return torch.equal(seen.weights, seen.steps[-1]) == (value == 0)
+    kept, last = (weights.sort().values for weights in (seen.weights, seen.steps[-1]))
+    return torch.equal(kept, last) == (value == 0)
 
 
 def holds_out_this_share(seen, value):
@@ -341,6 +342,13 @@ CLAIMS = {
     ),
     "batch_size": ([64, 32], {}, lambda seen, n: seen.trained.n_rows == {n}),
     "max_steps": ([6, 4], {}, lambda seen, n: len(seen.rates) == n),
+    "optimizer": (
+        ["adamw", "muon"],
+        {},
+        lambda seen, kind: (
+            (len(seen.steps[-1]) == len(seen.weights)) == (kind == "adamw")
+        ),
+    ),
     "learning_rate": (
         [1e-3, 1e-2],
         STEADY,

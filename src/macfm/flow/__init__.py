@@ -1,12 +1,7 @@
 """The method: mask-aware conditional flow matching over encoded rows, in torch."""
 
-from macfm.flow._guide import (
-    MAX_COORDINATES,
-    Gaussian,
-    Guess,
-    draw_gaussian,
-    fit_gaussian,
-)
+from macfm.flow._gaussian import fit_gaussian
+from macfm.flow._guide import MAX_COORDINATES, Gaussian, Guess
 from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
 from macfm.flow._masks import Masks, inference_masks, sample_masks
 from macfm.flow._noise import keyed_normal, row_keys
@@ -17,6 +12,7 @@ from macfm.flow._path import (
     add_input_noise,
     end_point,
 )
+from macfm.flow._points import PointLaw, Points, PointSource
 from macfm.flow._rows import RowConfig, TrainingRows, prepare_rows
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import (
@@ -34,6 +30,7 @@ from macfm.flow._solver import (
     integrate,
     time_grid,
 )
+from macfm.flow._step import StepConfig
 from macfm.flow._trainer import (
     Evaluation,
     TrainConfig,
@@ -74,6 +71,9 @@ __all__ = [
     "NetworkConfig",
     "Path",
     "PathSample",
+    "PointLaw",
+    "PointSource",
+    "Points",
     "Power",
     "Preconditioned",
     "RowBatch",
@@ -82,6 +82,7 @@ __all__ = [
     "Schedule",
     "SolverConfig",
     "Space",
+    "StepConfig",
     "TimeLaw",
     "TrainConfig",
     "TrainResult",
@@ -92,7 +93,6 @@ __all__ = [
     "aggregate",
     "as_records",
     "conditional_mean",
-    "draw_gaussian",
     "end_point",
     "euler_step",
     "find_rules",

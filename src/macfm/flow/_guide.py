@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -15,9 +14,6 @@ MAX_COORDINATES = 160
 # Rows with similarly many unknown coordinates are factorised together.
 _N_CHUNKS = 8
 _CHUNK_CELLS = 2**24
-
-Moments = tuple[np.ndarray, np.ndarray]
-"""Mean ``(d,)`` and covariance ``(d, d)``."""
 
 
 @dataclass(frozen=True)
@@ -72,25 +68,48 @@ class Gaussian(nn.Module):
         points = x_t.double().view(-1, n, d)
         pull = (points - self.mean) @ self.precision
         right = torch.where(m_cond, 0.0, s_64 * points - (1 - s_64) * pull)
-        solve = _solve_whole if right.is_cuda else _solve_packed
-        v_s, scale = solve(self.precision, right, s_64, m_cond)
+        v_s, scale = _solve(self.precision, right, s_64, m_cond, eps=None)
         return Guess(
             v_s=v_s.reshape(x_t.shape).to(x_t.dtype),
             scale=scale.to(x_t.dtype).repeat(len(points), 1),
         )
 
+    def draw(self, x: Tensor, observed: Tensor, *, eps: Tensor) -> Tensor:
+        """Draw the unknown coordinates of rows from their conditional normal law.
 
-def _solve_packed(
-    precision: Tensor, right: Tensor, s: Tensor, m_cond: Tensor
+        ``x`` and ``observed`` are ``(n, d)``, the noise and the result ``(n_draws, n,
+        d)``; what was observed comes back as it is.
+        """
+        known = torch.where(observed, x.double() - self.mean, 0.0)
+        right = torch.where(observed, 0.0, -(known @ self.precision))
+        right = right.expand(eps.shape)
+        s_0 = right.new_zeros(len(x), 1)
+        drawn, _ = _solve(self.precision, right, s_0, observed, eps=eps.double())
+        return torch.where(observed, x, (self.mean + drawn).to(x.dtype))
+
+
+def _solve(
+    precision: Tensor, right: Tensor, s: Tensor, m_cond: Tensor, *, eps: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """Return M⁻¹ right, ``(points, n, d)``, and √diag(M⁻¹), ``(n, d)``.
 
-    Rows with similarly many unknown coordinates are worked out together, each with as
-    many coordinates as it needs: least arithmetic, for a CPU.
+    With noise ``(points, n, d)`` a draw of N(M⁻¹ right, M⁻¹) comes instead.
+    """
+    solve = _solve_whole if right.is_cuda else _solve_packed
+    return solve(precision, right, s, m_cond, eps)
+
+
+def _solve_packed(
+    precision: Tensor, right: Tensor, s: Tensor, m_cond: Tensor, eps: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Work out rows with similarly many unknown coordinates together.
+
+    Each takes as many coordinates as it needs: least arithmetic, for a CPU.
     """
     n, d = m_cond.shape
     # A coordinate beyond the last fills rows up that have fewer unknown ones.
     right, precision = F.pad(right, (0, 1)), F.pad(precision, (0, 1, 0, 1))
+    eps = None if eps is None else F.pad(eps, (0, 1))
     v_s = torch.zeros_like(right)
     scale = right.new_ones(n, d + 1)
     for rows, unknown in _by_count(m_cond):
@@ -100,33 +119,36 @@ def _solve_packed(
         matrix = block.mul_((1 - s_k).square().unsqueeze(2))
         matrix.diagonal(dim1=1, dim2=2).add_(torch.where(unknown == d, 1.0, s_k**2))
         inverse = _inverse_root(matrix)
-        part = right[:, rows[:, None], unknown].permute(1, 2, 0)
-        solved = inverse.transpose(1, 2) @ (inverse @ part)
+        part = inverse @ right[:, rows[:, None], unknown].permute(1, 2, 0)
+        if eps is not None:
+            part = part + eps[:, rows[:, None], unknown].permute(1, 2, 0)
+        solved = inverse.transpose(1, 2) @ part
         v_s[:, rows[:, None], unknown] = solved.permute(2, 0, 1)
         scale[rows[:, None], unknown] = inverse.square().sum(dim=1).sqrt()
     return v_s[..., :d], scale[:, :d]
 
 
 def _solve_whole(
-    precision: Tensor, right: Tensor, s: Tensor, m_cond: Tensor
+    precision: Tensor, right: Tensor, s: Tensor, m_cond: Tensor, eps: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Do as `_solve_packed`, with all coordinates of every row.
+    """Work out all coordinates of every row, shown ones apart as an identity.
 
-    Shown coordinates stand apart as an identity. Nothing depends on how many there are,
-    so a GPU need not wait for anyone to count.
+    Nothing depends on how many are shown, so a GPU need not wait for anyone to count.
     """
     n, d = m_cond.shape
     v_s, scale = [], []
-    for rows in torch.arange(n).split(max(_CHUNK_CELLS // max(d, 1) ** 2, 1)):
-        some = slice(int(rows[0]), int(rows[-1]) + 1)
+    for start in range(0, n, max(_CHUNK_CELLS // max(d, 1) ** 2, 1)):
+        some = slice(start, start + max(_CHUNK_CELLS // max(d, 1) ** 2, 1))
         unknown = (~m_cond[some]).to(precision.dtype)
         s_k = s[some]
         both = unknown.unsqueeze(2) * unknown.unsqueeze(1)
         matrix = precision * both * (1 - s_k).square().unsqueeze(2)
         matrix.diagonal(dim1=1, dim2=2).add_(torch.where(m_cond[some], 1.0, s_k**2))
         inverse = _inverse_root(matrix)
-        part = right[:, some].permute(1, 2, 0)
-        solved = inverse.transpose(1, 2) @ (inverse @ part)
+        part = inverse @ right[:, some].permute(1, 2, 0)
+        if eps is not None:
+            part = part + (eps[:, some] * unknown).permute(1, 2, 0)
+        solved = inverse.transpose(1, 2) @ part
         v_s.append(solved.permute(2, 0, 1))
         scale.append(inverse.square().sum(dim=1).sqrt())
     return torch.cat(v_s, dim=1), torch.cat(scale)
@@ -165,160 +187,3 @@ def _by_count(m_cond: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
             place = torch.arange(k, device=rows.device)
             beyond = place >= n_unknown[rows].unsqueeze(1)
             yield rows, torch.where(beyond, d, first[rows, :k])
-
-
-def fit_gaussian(
-    x: np.ndarray,
-    observed: np.ndarray,
-    *,
-    ridge: float,
-    max_iter: int,
-    tol: float,
-    start: Moments | None = None,
-    weights: np.ndarray | None = None,
-) -> Moments:
-    """Fit a normal distribution to rows with holes by expectation-maximisation.
-
-    Parameters
-    ----------
-    x, observed : ndarray, shape (n, d)
-        Encoded rows and where they hold a value.
-    ridge : float
-        Added to the variances in each round.
-    max_iter, tol
-        Most rounds, and the change of the moments at which to stop.
-    start : tuple of ndarray or None
-        Mean and covariance to begin with; None begins with independent columns.
-    weights : ndarray, shape (n,), or None
-        How much each row counts; None counts all alike.
-
-    Returns
-    -------
-    mean : ndarray, shape (d,)
-    covariance : ndarray, shape (d, d)
-
-    Notes
-    -----
-    A round closes a gap by the share of rows that hold a column, one in a hundred in a
-    column with 99 % holes. So two rounds are taken and extrapolated, as in squared
-    extrapolation (SQUAREM, Varadhan and Roland 2008).
-    """
-    if weights is not None:
-        weights = weights / weights.mean()
-    values = np.where(observed, x, 0.0).astype(float)
-    counts = np.maximum(observed.sum(axis=0), 1)
-    moments = start
-    if moments is None:
-        mean = values.sum(axis=0) / counts
-        centered = np.where(observed, values - mean, 0.0)
-        share = counts / len(values)
-        variance = (centered**2).sum(axis=0) / counts + ridge / share
-        moments = mean, np.diag(variance)
-    for k in range(0, max(max_iter, 1), 2):
-        first = _em_round(values, observed, moments, ridge=ridge, weights=weights)
-        change = max(np.abs(a - b).max() for a, b in zip(first, moments, strict=True))
-        if change < tol or k + 1 >= max_iter:
-            return first
-        second = _em_round(values, observed, first, ridge=ridge, weights=weights)
-        before, moments = moments, second
-        if k + 2 < max_iter:
-            moments = _extrapolated(before, first, second, least=ridge / 2)
-    return moments
-
-
-def _em_round(
-    values: np.ndarray,
-    observed: np.ndarray,
-    moments: Moments,
-    *,
-    ridge: float,
-    weights: np.ndarray | None,
-) -> Moments:
-    """Fill the holes under a normal law, and fit one to what that gives."""
-    n, d = values.shape
-    mean, covariance = moments
-    filled = values.copy()
-    spread = np.zeros(d * d)
-    for rows, unknown, center, inside in conditionals(
-        values, observed, mean=mean, covariance=covariance
-    ):
-        filled[rows[:, None], unknown] = center
-        if weights is not None:
-            inside = inside * weights[rows, None, None]
-        pairs = unknown[:, :, None] * d + unknown[:, None, :]
-        spread += np.bincount(pairs.ravel(), inside.ravel(), minlength=d * d)
-    mean = np.average(filled, axis=0, weights=weights)
-    centered = filled - mean
-    weighted = centered if weights is None else centered * weights[:, None]
-    covariance = (weighted.T @ centered + spread.reshape(d, d)) / n
-    covariance[np.diag_indices(d)] += ridge
-    return mean, covariance
-
-
-def _extrapolated(
-    before: Moments, first: Moments, second: Moments, *, least: float
-) -> Moments:
-    """Go on where two rounds lead to, θ + 2 a r + a² v, a = |r| / |v| at least 1.
-
-    θ are the moments before, r the first change and v the second less the first. What
-    is no covariance with eigenvalues of at least `least` is taken half as far.
-    """
-    r = [one - zero for zero, one in zip(before, first, strict=True)]
-    v = [two - one - by for one, two, by in zip(first, second, r, strict=True)]
-    length = np.sqrt(sum((part**2).sum() for part in r))
-    bend = np.sqrt(sum((part**2).sum() for part in v))
-    a = length / bend if bend > 0 else 1.0
-    while a > 1.01:
-        mean, covariance = (
-            zero + 2 * a * by + a**2 * turn
-            for zero, by, turn in zip(before, r, v, strict=True)
-        )
-        if np.linalg.eigvalsh(covariance)[0] >= least:
-            return mean, covariance
-        a = (a + 1) / 2
-    return second
-
-
-def draw_gaussian(
-    x: np.ndarray,
-    observed: np.ndarray,
-    *,
-    mean: np.ndarray,
-    covariance: np.ndarray,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """Fill rows with a draw from their conditional normal law, shape (n, d)."""
-    filled = np.where(observed, x, 0.0).astype(float)
-    for rows, unknown, center, inside in conditionals(
-        filled, observed, mean=mean, covariance=covariance
-    ):
-        noise = rng.standard_normal((*center.shape, 1))
-        root = np.linalg.cholesky((inside + inside.transpose(0, 2, 1)) / 2)
-        filled[rows[:, None], unknown] = center + (root @ noise)[..., 0]
-    return filled
-
-
-def conditionals(
-    values: np.ndarray,
-    observed: np.ndarray,
-    *,
-    mean: np.ndarray,
-    covariance: np.ndarray,
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield conditional laws of rows that miss equally many coordinates, say k.
-
-    Four arrays: the rows ``(b,)``, their missing coordinates ``(b, k)``, and of these
-    the mean ``(b, k)`` and the covariance ``(b, k, k)``.
-    """
-    precision = np.linalg.inv(covariance)
-    pull = np.where(observed, values - mean, 0.0) @ precision
-    n_missing = (~observed).sum(axis=1)
-    first = np.argsort(observed, axis=1, kind="stable")  # missing ones first
-    for k in np.unique(n_missing[n_missing > 0]):
-        alike = np.flatnonzero(n_missing == k)
-        for rows in np.array_split(alike, -(-len(alike) * k * k // _CHUNK_CELLS)):
-            unknown = first[rows, :k]
-            block = precision[unknown[:, :, None], unknown[:, None, :]]
-            inside = np.linalg.inv(block)
-            part = np.take_along_axis(pull[rows], unknown, 1)[..., None]
-            yield rows, unknown, mean[unknown] - (inside @ part)[..., 0], inside

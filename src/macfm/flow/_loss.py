@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from macfm.flow._masks import Masks
-from macfm.flow._path import PathSample
+from macfm.flow._points import Points
 
 
 @dataclass(frozen=True)
@@ -48,25 +47,17 @@ def _mean_square(value: Tensor, where: Tensor) -> Tensor:
 
 
 def flow_matching_loss(
-    network: nn.Module,
-    sample: PathSample,
-    *,
-    masks: Masks,
-    xi: Tensor | None,
-    config: LossConfig,
+    network: nn.Module, points: Points, *, config: LossConfig
 ) -> LossTerms:
     """Score a network on a batch of path points.
 
     Parameters
     ----------
     network : nn.Module
-        ``v_t = network(x_t, t, m_cond)``.
-    sample : PathSample
-        Points and target velocities, from `Path.sample`.
-    masks : Masks
-        The masks the path was made with.
-    xi : Tensor, shape (n, d), or None
-        Standard normal noise of the consistency term; needed if ``lambda_cons > 0``.
+        ``v_t = network(x_t, t, m_cond)``, with the guide's guess as a fourth argument
+        where there is one.
+    points : Points
+        Points and target velocities; with noise if ``lambda_cons > 0``.
     config : LossConfig
         The weights.
 
@@ -74,16 +65,19 @@ def flow_matching_loss(
     -------
     LossTerms
     """
-    v_t = network(sample.x_t, sample.t, masks.cond)
+    sample, masks = points.sample, points.masks
+    guess = () if points.guess is None else (points.guess,)
+    v_t = network(sample.x_t, sample.t, masks.cond, *guess)
     fm = _mean_square(v_t - sample.v_star, masks.tgt)  # eq:fm_loss
     stab = _mean_square(v_t, masks.cond)
     cons = torch.zeros_like(fm)
     if config.lambda_cons > 0:
         # NOTE[DIFF]: the perturbation moves targets only. Moving the conditioning
         # too, as printed, would punish the network for reading what was observed.
+        xi = points.xi
         assert xi is not None
         nudge = torch.where(masks.moved, config.eta_cons * (1 - sample.s_t) * xi, 0.0)
-        v_near = network(sample.x_t + nudge, sample.t, masks.cond)
+        v_near = network(sample.x_t + nudge, sample.t, masks.cond, *guess)
         cons = _mean_square(v_near - v_t, masks.tgt)
     lambda_stab, lambda_cons = config.lambda_stab, config.lambda_cons
     total = fm + lambda_stab * stab + lambda_cons * cons  # eq:total_loss

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from macfm.flow._guide import (
-    MAX_COORDINATES,
-    Gaussian,
-    conditionals,
-    draw_gaussian,
-    fit_gaussian,
-)
+from macfm.flow._gaussian import Moments, conditionals, fit_gaussian
+from macfm.flow._guide import MAX_COORDINATES, Gaussian
 from macfm.flow._path import Path
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import draw_rows
@@ -36,11 +32,12 @@ _MAX_WIDE_ROWS = 500
 _HIDE_RATE = 0.2
 _MAX_ITER, _TRIAL_ITER = 50, 15
 _TOL = 1e-4
-# A covariance is as good from so many rows, and EM much faster.
+# A covariance is as good from so many rows or cells, and EM much faster.
 _MAX_FIT_ROWS = 10_000
+_MAX_FIT_CELLS = 400_000
 _MAX_TRIAL_ROWS = 1_500
 # Guesses of the holes: as many as fit into this many cells, at most eight.
-_MAX_FILL_CELLS = 2**25
+_MAX_FILL_CELLS = 2**24
 _N_REFILLS = 2
 _BATCH = 4_096
 
@@ -151,16 +148,15 @@ def prepare_rows(
     moments = whole = None
     if config.guide and x.shape[1] <= MAX_COORDINATES:
         known = x[trained], observed[trained]
-        ridge = _choose_ridge(*known, group=group, rng=rng)
+        ridge = _choose_ridge(*known, group=group, rng=rng, device=device)
         some = None if weights is None else weights[trained]
-        moments = _fit(*known, ridge, weights=some)
-        whole = _fit(x, observed, ridge, start=moments, weights=weights)
+        moments = _fit(*known, ridge, weights=some, device=device)
+        whole = _fit(x, observed, ridge, start=moments, weights=weights, device=device)
+    guide = None if moments is None else _gaussian(*moments).to(device)
     fills = None
     levels = _levels(x, observed, group=group, is_num=is_num)
     if config.move_missing:
-        fills = _guesses(
-            x, observed, group=group, levels=levels, moments=moments, rng=rng
-        )
+        fills = _guesses(x, observed, group=group, levels=levels, guide=guide, rng=rng)
     validation = make_validation(
         torch.from_numpy((x if fills is None else fills[0])[held]),
         torch.from_numpy(observed[held]),
@@ -182,7 +178,7 @@ def prepare_rows(
         rules=None if rules is None else rules.to(device),
         validation=None if validation is None else validation.to(device),
         levels=[(tensor(place), tensor(codes)) for place, codes in levels],
-        guide=None if moments is None else _gaussian(*moments).to(device),
+        guide=guide,
         whole_guide=None if whole is None else _gaussian(*whole).to(device),
     )
 
@@ -192,12 +188,13 @@ def _fit(
     observed: np.ndarray,
     ridge: float,
     *,
-    start: tuple[np.ndarray, np.ndarray] | None = None,
+    device: torch.device | None,
+    start: Moments | None = None,
     weights: np.ndarray | None = None,
     max_iter: int = _MAX_ITER,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Moments:
     """Fit to evenly spaced rows, at most so many."""
-    step = -(-len(x) // _MAX_FIT_ROWS)
+    step = -(-len(x) // min(_MAX_FIT_ROWS, max(_MAX_FIT_CELLS // x.shape[1], 1)))
     return fit_gaussian(
         x[::step],
         observed[::step],
@@ -206,6 +203,7 @@ def _fit(
         tol=_TOL,
         start=start,
         weights=None if weights is None else weights[::step],
+        device=device,
     )
 
 
@@ -217,10 +215,16 @@ def _gaussian(mean: np.ndarray, covariance: np.ndarray) -> Gaussian:
 
 
 def _choose_ridge(
-    x: np.ndarray, observed: np.ndarray, *, group: np.ndarray, rng: np.random.Generator
+    x: np.ndarray,
+    observed: np.ndarray,
+    *,
+    group: np.ndarray,
+    rng: np.random.Generator,
+    device: torch.device,
 ) -> float:
     """Return the ridge whose guide finds hidden cells of left-out rows best."""
     is_wide = x.shape[1] > _FEW_COORDINATES
+    fit = partial(_fit, device=device if is_wide else None, max_iter=_TRIAL_ITER)
     rows = rng.permutation(len(x))[: _MAX_WIDE_ROWS if is_wide else _MAX_TRIAL_ROWS]
     n_folds = min(2 if is_wide else _N_FOLDS, len(rows))
     ridges = np.maximum(np.array(_PSEUDO_ROWS) / len(x), _LEAST_RIDGE)
@@ -234,9 +238,7 @@ def _choose_ridge(
         hidden = hidden[:, group] & observed[there]
         moments = None
         for place, ridge in enumerate(ridges):
-            moments = _fit(
-                x[here], observed[here], ridge, start=moments, max_iter=_TRIAL_ITER
-            )
+            moments = fit(x[here], observed[here], ridge, start=moments)
             mean, covariance = moments
             for some, unknown, center, _ in conditionals(
                 x[there],
@@ -274,7 +276,7 @@ def _guesses(
     *,
     group: np.ndarray,
     levels: list[tuple[np.ndarray, np.ndarray]],
-    moments: tuple[np.ndarray, np.ndarray] | None,
+    guide: Gaussian | None,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Fill the holes several times over, shape (n_fills, n, d), float32.
@@ -286,13 +288,16 @@ def _guesses(
         return x[None]
     n_fills = int(np.clip(_MAX_FILL_CELLS // x.size, 1, 8))
     fills = np.repeat(x[None], n_fills, axis=0)
-    for fill in fills:
-        if moments is None:
+    if guide is None:
+        for fill in fills:
             _from_other_rows(fill, observed, group=group, rng=rng)
-            continue
-        mean, covariance = moments
-        drawn = draw_gaussian(x, observed, mean=mean, covariance=covariance, rng=rng)
-        fill[~observed] = drawn[~observed]
+        return fills
+    device = guide.mean.device
+    for rows in np.array_split(np.arange(len(x)), -(-len(x) // _BATCH)):
+        here, shown = (torch.from_numpy(p[rows]).to(device) for p in (x, observed))
+        eps = torch.from_numpy(rng.standard_normal((n_fills, *here.shape)))
+        fills[:, rows] = guide.draw(here, shown, eps=eps.to(device)).cpu().numpy()
+    for fill in fills:
         for place, codes in levels:
             holes = np.flatnonzero(~observed[:, place[0]])
             cells = np.ix_(holes, place)

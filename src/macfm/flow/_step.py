@@ -3,7 +3,7 @@
 On a CUDA device the step is recorded once as a graph and then replayed, because a step
 is hundreds of small kernels and launching them one by one takes ten times as long as
 they run. So nothing in a step may ask the device for a value, and what changes from
-step to step (rows, learning rate, share of the average) is written into tensors that
+step to step (points, learning rate, share of the average) is written into tensors that
 stay where they are.
 """
 
@@ -11,17 +11,32 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from macfm.flow._loss import LossTerms
+from macfm.flow._muon import Muon
+from macfm.flow._points import Points
 
 # Steps taken one by one before the graph is recorded: libraries set themselves up.
 _N_BEFORE_GRAPH = 3
 
-LossOf = Callable[[Tensor], LossTerms]
-"""The loss of the rows of these numbers."""
+
+@dataclass(frozen=True)
+class StepConfig:
+    """How a step moves the weights."""
+
+    optimizer: Literal["adamw", "muon"]
+    """AdamW for all weights, or for those that are no matrices of hidden layers."""
+    weight_decay: float
+    """Decoupled weight decay of the matrices."""
+    ema_decay: float
+    """Decay of the averaged weights that are kept and scored."""
+    clip_norm: float
+    """Gradient norm above which gradients are scaled down."""
 
 
 class TrainingStep:
@@ -31,71 +46,75 @@ class TrainingStep:
     ----------
     network : nn.Module
         Trained in place.
-    learning_rate, weight_decay : float
-        Of AdamW.
-    ema_decay : float
-        Decay of the average.
-    clip_norm : float
-        Gradient norm above which gradients are scaled down.
-    generator : torch.Generator
-        What the losses are drawn with, on the device of the network.
+    loss_of : callable
+        The loss of a batch of points; draws nothing but dropout.
+    config : StepConfig
+        The settings.
     """
 
     def __init__(
         self,
         network: nn.Module,
+        loss_of: Callable[[Points], LossTerms],
         *,
-        learning_rate: float,
-        weight_decay: float,
-        ema_decay: float,
-        clip_norm: float,
-        generator: torch.Generator,
+        config: StepConfig,
     ) -> None:
         device = next(network.parameters()).device
         self.averaged = copy.deepcopy(network).eval().requires_grad_(False)
         self._network = network
-        self._ema_decay = ema_decay
-        self._clip_norm = clip_norm
-        self._generator = generator
+        self._loss_of = loss_of
+        self._config = config
         self._on_gpu = device.type == "cuda"
-        self._rate = torch.tensor(learning_rate, device=device)
-        self._optimizer = torch.optim.AdamW(
-            network.parameters(),
-            lr=self._rate if self._on_gpu else learning_rate,
-            weight_decay=weight_decay,
-            fused=True,
-            capturable=self._on_gpu,
-        )
+        self._rate = torch.ones((), device=device)
         self._share = torch.ones((), device=device)
-        self._rows = torch.zeros(0, dtype=torch.int64, device=device)
+        self._make_optimizers()
         self._sums = torch.zeros(4, device=device)
         self._n_summed = 0
         self._n_steps = 0
-        self._loss_of: LossOf | None = None
+        self._points: Points | None = None
         self._graph: torch.cuda.CUDAGraph | None = None
         self._stream = torch.cuda.Stream(device) if self._on_gpu else None
 
-    def begin(self, loss_of: LossOf) -> None:
-        """Take losses from here on from ``loss_of``."""
-        self._loss_of = loss_of
-        self._graph = None
+    def _make_optimizers(self) -> None:
+        """Give hidden layers to Muon, if it is asked for, and the rest to AdamW."""
+        config = self._config
+        hidden = hidden_matrices(self._network) if config.optimizer == "muon" else []
+        self._muon = Muon(hidden, weight_decay=config.weight_decay)
+        taken = {id(weight) for weight in hidden}
+        # Biases, frequencies and gains are no weights to be kept small.
+        layers = [m for m in self._network.modules() if isinstance(m, nn.Linear)]
+        matrices = {id(layer.weight) for layer in layers}
+        groups: dict[bool, list[Tensor]] = {True: [], False: []}
+        for weight in self._network.parameters():
+            if id(weight) not in taken:
+                groups[id(weight) in matrices].append(weight)
+        self._optimizer = torch.optim.AdamW(
+            [
+                {"params": groups[True], "weight_decay": config.weight_decay},
+                {"params": groups[False], "weight_decay": 0.0},
+            ],
+            lr=self._rate if self._on_gpu else 1.0,
+            fused=True,
+            capturable=self._on_gpu,
+        )
 
-    def __call__(self, rows: Tensor, *, rate: float) -> None:
-        """Take a step on the rows of these numbers."""
+    def __call__(self, points: Points, *, rate: float) -> None:
+        """Take a step on a batch."""
         self._n_steps += 1
         self._n_summed += 1
         n = self._n_steps
-        share = 1 - min(self._ema_decay, (1 + n) / (10 + n))
+        share = 1 - min(self._config.ema_decay, (1 + n) / (10 + n))
         if not self._on_gpu:
             for parameters in self._optimizer.param_groups:
                 parameters["lr"] = rate
-            self._move(rows, share)
+            self._move(points, rate, share)
             return
         self._rate.fill_(rate)
         self._share.fill_(share)
-        if len(self._rows) != len(rows):
-            self._rows = rows.clone()
-        self._rows.copy_(rows)
+        if self._points is None:
+            self._points = points.map(torch.clone)
+        for mine, given in zip(self._points.tensors(), points.tensors(), strict=True):
+            mine.copy_(given)
         if self._graph is not None:
             self._graph.replay()
         elif n <= _N_BEFORE_GRAPH:
@@ -110,30 +129,42 @@ class TrainingStep:
         self._n_summed = 0
         return means
 
+    def step_back(self, weights: dict[str, Tensor]) -> None:
+        """Start again from some weights, without momentum."""
+        self._network.load_state_dict(weights)
+        self.averaged.load_state_dict(weights)
+        self._muon.reset()
+        for state in self._optimizer.state.values():
+            for value in state.values():
+                value.zero_()
+
     def _aside(self) -> None:
         """Take a step outside of the default stream, as recording will."""
         assert self._stream is not None
+        assert self._points is not None
         self._stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self._stream):
-            self._move(self._rows, self._share)
+            self._move(self._points, self._rate, self._share)
         torch.cuda.current_stream().wait_stream(self._stream)
 
     def _record(self) -> None:
         """Record a step as a graph, and take it."""
+        assert self._points is not None
         graph = torch.cuda.CUDAGraph()
-        graph.register_generator_state(self._generator)
         self._optimizer.zero_grad(set_to_none=True)
         with torch.cuda.graph(graph, stream=self._stream):
-            self._move(self._rows, self._share)
+            self._move(self._points, self._rate, self._share)
         self._graph = graph
         graph.replay()
 
-    def _move(self, rows: Tensor, share: float | Tensor) -> None:
-        assert self._loss_of is not None
-        terms = self._loss_of(rows)
-        self._optimizer.zero_grad(set_to_none=True)
+    def _move(
+        self, points: Points, rate: float | Tensor, share: float | Tensor
+    ) -> None:
+        terms = self._loss_of(points)
+        self._network.zero_grad(set_to_none=True)
         terms.total.backward()
-        clip_gradients(self._network, self._clip_norm)
+        clip_gradients(self._network, self._config.clip_norm)
+        self._muon.step(rate)
         self._optimizer.step()
         self._average(share)
         parts = (terms.total, terms.fm, terms.stab, terms.cons)
@@ -150,6 +181,15 @@ class TrainingStep:
             gaps = torch._foreach_sub(weights, averages)
             torch._foreach_mul_(gaps, share)
             torch._foreach_add_(averages, gaps)
+
+
+def hidden_matrices(network: nn.Module) -> list[Tensor]:
+    """Return the weights of layers between hidden units, `blocks` and `head.0`."""
+    return [
+        weight
+        for name, weight in network.named_parameters()
+        if weight.dim() == 2 and (".blocks." in f".{name}" or "head.0" in name)
+    ]
 
 
 def clip_gradients(network: nn.Module, clip_norm: float) -> None:

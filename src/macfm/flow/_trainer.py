@@ -13,16 +13,20 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
-from macfm.flow._masks import sample_masks
-from macfm.flow._path import Path, add_input_noise
+from macfm.flow._guide import Gaussian
+from macfm.flow._loss import LossConfig, flow_matching_loss
+from macfm.flow._path import Path
+from macfm.flow._points import PointLaw, PointSource
 from macfm.flow._rules import Rules
 from macfm.flow._schedule import TimeLaw
-from macfm.flow._step import TrainingStep
+from macfm.flow._step import StepConfig, TrainingStep
 from macfm.flow._validation import Validation
+from macfm.flow.network import GuidedEnsemble
 
 # When the guesses of missing cells are drawn again, as shares of the most steps.
 _REFILLS = (0.1, 0.25, 0.5)
+# By how much the learning rate falls where training has diverged.
+_CALMER = 10
 
 
 @dataclass(frozen=True)
@@ -36,17 +40,13 @@ class TrainConfig:
     max_seconds: float | None
     """Time budget; the decay is fitted into it."""
     learning_rate: float
-    """Peak learning rate of AdamW."""
-    weight_decay: float
-    """Decoupled weight decay of AdamW."""
+    """Peak learning rate."""
     warmup_steps: int
     """Steps over which the learning rate rises linearly."""
     decay_share: float
     """Share of all steps spent bringing the learning rate down to 0."""
-    ema_decay: float
-    """Decay of the averaged weights that are kept and scored."""
-    clip_norm: float
-    """Gradient norm above which gradients are scaled down."""
+    step: StepConfig
+    """How a step moves the weights."""
     stopping: Literal["validation", "objective", "none"]
     """What must stop improving: error on hidden cells of held-out rows, or the loss."""
     patience: int
@@ -81,37 +81,10 @@ class TrainResult:
     """Step whose averaged weights were kept."""
     n_steps: int
     """Steps taken."""
+    n_diverged: int
+    """How often the loss was no longer finite and training stepped back."""
     interrupted: bool
     """Whether the user stopped it."""
-
-
-class _RowStream:
-    """Rows in a new random order every epoch, cut into batches of one size.
-
-    With weights rows are drawn by lot, each as often as it counts.
-    """
-
-    def __init__(
-        self, rows: Tensor, weights: Tensor | None, *, generator: torch.Generator
-    ) -> None:
-        self._rows = rows
-        self._weights = weights
-        self._generator = generator
-        self._queue = rows[:0]
-
-    def take(self, n: int) -> Tensor:
-        if self._weights is not None:
-            drawn = torch.multinomial(
-                self._weights, n, replacement=True, generator=self._generator
-            )
-            return self._rows[drawn]
-        while len(self._queue) < n:
-            order = torch.randperm(
-                len(self._rows), generator=self._generator, device=self._rows.device
-            )
-            self._queue = torch.cat([self._queue, self._rows[order]])
-        batch, self._queue = self._queue[:n], self._queue[n:]
-        return batch
 
 
 class _LearningRate:
@@ -119,6 +92,7 @@ class _LearningRate:
 
     def __init__(self, config: TrainConfig) -> None:
         self._config = config
+        self.peak = config.learning_rate
         self.decay_from: int | None = None
         self.end = config.max_steps
 
@@ -140,8 +114,7 @@ class _LearningRate:
 
     def at(self, step: int) -> float:
         """Return the learning rate of a step."""
-        peak = self._config.learning_rate
-        peak *= min((step + 1) / max(self._config.warmup_steps, 1), 1.0)
+        peak = self.peak * min((step + 1) / max(self._config.warmup_steps, 1), 1.0)
         if self.decay_from is None:
             return peak
         return peak * (self.end - step) / max(self.end - self.decay_from, 1)
@@ -191,6 +164,7 @@ def train(
     observed: Tensor,
     *,
     weights: Tensor | None,
+    guide: Gaussian | None,
     fills: Tensor | None,
     refill: Callable[[nn.Module], Tensor] | None,
     rules: Rules | None,
@@ -216,11 +190,13 @@ def train(
         True where the table holds a value.
     weights : Tensor, shape (n,), or None
         How much each row counts; None counts all alike.
+    guide : Gaussian or None
+        The guide that the network stands around, if it reads one.
     fills : Tensor, shape (n_fills, n, d), or None
         Guesses of the rows' missing coordinates, one of which is transported in each
         batch and never scored; None leaves them where they are, as the paper does.
     refill : callable or None
-        Gives better `fills`, drawn from the averaged network; called a few times.
+        Gives better `fills`, drawn from the averaged velocity; called a few times.
     rules : Rules or None
         Rules that the table's holes follow, and the hidden cells with them.
     validation : Validation or None
@@ -245,60 +221,62 @@ def train(
     The learning rate stays constant until the error on hidden cells of held-out rows
     has not improved for ``patience`` evaluations, or the budget says so, then decays
     to 0 over ``decay_share`` of all steps: the length is found by validation, and the
-    decay is always finished.
+    decay is always finished. Where the loss or that error is no longer finite, training
+    goes on from the weights kept so far at a tenth of the learning rate.
     """
     # NOTE[DIFF]: the paper stops on the training objective (stopping="objective"), and
     # does not speak of weight averaging, warm-up, decay or clipping.
     began = time.perf_counter()
-    stream = _RowStream(
-        torch.arange(len(x), device=x.device), weights, generator=generator
-    )
-    step_on = TrainingStep(
-        network,
-        learning_rate=config.learning_rate,
-        weight_decay=config.weight_decay,
-        ema_decay=config.ema_decay,
-        clip_norm=config.clip_norm,
-        generator=generator,
-    )
-    rate = _LearningRate(config)
-    best = _Best(step_on.averaged)
-    history: list[Evaluation] = []
-    loss_of = partial(
-        _loss_of_rows,
-        network=network,
-        x=x,
-        observed=observed,
-        rules=rules,
+    law = PointLaw(
         group=group,
-        n_columns=int(group.max()) + 1,
         is_num=is_num,
         path=path,
         time_law=time_law,
         hide_rate=config.hide_rate,
-        loss_config=loss_config,
+        rules=rules,
+        guide=guide,
+        sigma_in=loss_config.sigma_in,
+        perturbed=loss_config.lambda_cons > 0,
+    )
+    source = PointSource(
+        x,
+        observed,
+        weights=weights,
+        law=law,
+        batch_size=config.batch_size,
         generator=generator,
     )
-    step_on.begin(partial(loss_of, fills=fills))
+    source.begin(fills)
+    step_on = TrainingStep(
+        network,
+        partial(flow_matching_loss, network, config=loss_config),
+        config=config.step,
+    )
+    averaged = step_on.averaged
+    if guide is not None:
+        averaged = GuidedEnsemble.alone(guide, averaged, path=path)
+    rate = _LearningRate(config)
+    best = _Best(step_on.averaged)
+    history: list[Evaluation] = []
     refills = {round(share * config.max_steps) for share in _REFILLS}
-    n_stale, step, interrupted = 0, 0, False
+    n_stale, step, interrupted, n_diverged = 0, 0, False, 0
     network.train()
     try:
         while step < rate.end:
             if rate.must_decay(step, time.perf_counter() - began):
                 rate.begin_decay(step)
-            step_on(stream.take(config.batch_size), rate=rate.at(step))
+            step_on(source.take(), rate=rate.at(step))
             step += 1
             if time.perf_counter() - began >= (config.max_seconds or math.inf):
                 rate.end = step
 
             if refill is not None and step in refills:
-                step_on.begin(partial(loss_of, fills=refill(step_on.averaged)))
+                source.begin(refill(averaged))
             if step % config.evaluate_every and step != rate.end:
                 continue
             row_errors, val_error = None, math.nan
             if validation is not None:
-                row_errors = validation.row_errors(step_on.averaged, path=path)
+                row_errors = validation.row_errors(averaged, path=path)
                 val_error = math.sqrt(row_errors.sum().item() / validation.n_cells)
             loss, fm, stab, cons = step_on.losses()
             evaluation = Evaluation(
@@ -312,91 +290,39 @@ def train(
                 seconds=time.perf_counter() - began,
             )
             history.append(evaluation)
+            score = _score(evaluation, stopping=config.stopping)
             fell = best.offer(
-                _score(evaluation, stopping=config.stopping),
-                row_errors,
-                step=step,
-                decaying=rate.decay_from is not None,
+                score, row_errors, step=step, decaying=rate.decay_from is not None
             )
             n_stale = 0 if fell else n_stale + 1
             is_stale = config.stopping != "none" and n_stale >= config.patience
             if is_stale and rate.decay_from is None:
                 rate.begin_decay(step)
             on_evaluation(evaluation, rate.end)
+            if not math.isfinite(score):
+                if best.step == 0:
+                    break
+                n_diverged += 1
+                step_on.step_back(best.weights)
+                rate.peak /= _CALMER
     except KeyboardInterrupt:
         interrupted = True
     if history and best.step == 0:
         raise ValueError(
             f"training diverged: the loss was not finite by step {history[0].step}; "
             f"lower learning_rate={config.learning_rate:g} or "
-            f"clip_norm={config.clip_norm:g}"
+            f"clip_norm={config.step.clip_norm:g}"
         )
     if history:
         network.load_state_dict(best.weights)
     network.eval()
     return TrainResult(
-        history=history, best_step=best.step, n_steps=step, interrupted=interrupted
+        history=history,
+        best_step=best.step,
+        n_steps=step,
+        n_diverged=n_diverged,
+        interrupted=interrupted,
     )
-
-
-def _with_fills(
-    x: Tensor, fills: Tensor | None, batch: Tensor, *, generator: torch.Generator
-) -> Tensor:
-    """Return rows with one of their guesses, chosen by lot, where they have holes."""
-    if fills is None:
-        return x[batch]
-    chosen = torch.randint(
-        len(fills), batch.shape, generator=generator, device=batch.device
-    )
-    return fills[chosen, batch]
-
-
-def _loss_of_rows(
-    rows: Tensor,
-    *,
-    network: nn.Module,
-    x: Tensor,
-    observed: Tensor,
-    fills: Tensor | None,
-    rules: Rules | None,
-    group: Tensor,
-    n_columns: int,
-    is_num: Tensor,
-    path: Path,
-    time_law: TimeLaw,
-    hide_rate: tuple[float, float],
-    loss_config: LossConfig,
-    generator: torch.Generator,
-) -> LossTerms:
-    """Draw masks, times and noise for some rows and score the network on them."""
-    x = _with_fills(x, fills, rows, generator=generator)
-    observed = observed[rows]
-
-    def noise() -> Tensor:
-        return torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)
-
-    masks = sample_masks(
-        observed,
-        group=group,
-        n_columns=n_columns,
-        hide_rate=hide_rate,
-        rules=rules,
-        move_missing=fills is not None,
-        generator=generator,
-    )
-    t = time_law.sample(len(x), generator=generator, device=x.device)
-    if loss_config.sigma_in > 0:
-        x = add_input_noise(
-            x,
-            xi=noise(),
-            s_t=path.schedule(t)[0],
-            observed=observed,
-            is_num=is_num,
-            sigma_in=loss_config.sigma_in,
-        )
-    sample = path.sample(x, eps=noise(), t=t, masks=masks)
-    xi = noise() if loss_config.lambda_cons > 0 else None
-    return flow_matching_loss(network, sample, masks=masks, xi=xi, config=loss_config)
 
 
 def _score(evaluation: Evaluation, *, stopping: str) -> float:

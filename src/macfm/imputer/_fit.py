@@ -12,6 +12,7 @@ import torch
 
 from macfm._errors import Said
 from macfm._warn import warn_user
+from macfm._words import count
 from macfm.flow import GuidedEnsemble
 from macfm.imputer._input import name_columns, report_empty
 from macfm.imputer._model import FittedModel
@@ -133,6 +134,15 @@ def _tell(
         warn_user(
             f"training was interrupted after {trained.n_steps} steps; the best "
             "weights so far are kept"
+        )
+    if trained.n_diverged:
+        warn_user(
+            Said(
+                f"training diverged {count(trained.n_diverged, 'time')} and went on "
+                "from the best weights so far with a smaller step; lower "
+                "{learning_rate}",
+                learning_rate=settings.values["learning_rate"],
+            )
         )
     if trained.starved:
         guided = isinstance(trained.network, GuidedEnsemble)

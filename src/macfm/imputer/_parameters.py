@@ -240,12 +240,18 @@ _DECLARED = (
         paper=8000,
     ),
     Parameter(
+        "optimizer",
+        one_of("adamw", "muon"),
+        "AdamW, or Muon for the matrices between hidden units and AdamW for the rest.",
+        "adamw",
+    ),
+    Parameter(
         "learning_rate",
         number(0, open_low=True),
-        "Peak learning rate of AdamW.",
+        "Peak learning rate.",
         1e-3,
     ),
-    Parameter("weight_decay", number(0), "Weight decay of AdamW.", 0.1, paper=0.0),
+    Parameter("weight_decay", number(0), "Weight decay of matrices.", 0.1, paper=0.0),
     Parameter(
         "warmup_steps", integer(0), "Steps over which the learning rate rises.", 100
     ),

@@ -13,6 +13,7 @@ from macfm.flow import (
     NetworkConfig,
     Path,
     SolverConfig,
+    StepConfig,
     TimeLaw,
     TrainConfig,
     make_schedule,
@@ -24,7 +25,9 @@ from macfm.imputer._parameters import (
     preset_values,
 )
 
-_Config = TypeVar("_Config", LossConfig, NetworkConfig, SolverConfig, TrainConfig)
+_Config = TypeVar(
+    "_Config", LossConfig, NetworkConfig, SolverConfig, StepConfig, TrainConfig
+)
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,7 @@ def _from_values(values: Mapping[str, Any]) -> Settings:
         fields = config.__dataclass_fields__
         return config(**{name: told[name] for name in fields})
 
+    told["step"] = pick(StepConfig)
     law = values["time_law"]
     n_trials = values["n_trials"]
     if values["method"] == "draw":

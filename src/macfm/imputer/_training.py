@@ -61,6 +61,8 @@ class Trained:
     """One record an evaluation."""
     n_steps: int
     """Steps taken by all networks together."""
+    n_diverged: int
+    """How often training had to step back from a loss that was not finite."""
     interrupted: bool
     """Whether the user stopped it."""
     unknowable: np.ndarray
@@ -189,6 +191,7 @@ def train_networks(
         network=network.cpu(),
         history=course.history,
         n_steps=course.n_steps,
+        n_diverged=course.n_diverged,
         interrupted=course.interrupted,
         unknowable=unknowable,
         starved=course.starved,
@@ -210,6 +213,7 @@ class _Course:
     trust: list[Tensor] = field(default_factory=list)
     history: list[dict[str, float]] = field(default_factory=list)
     n_steps: int = 0
+    n_diverged: int = 0
     interrupted: bool = False
     starved: bool = False
 
@@ -247,16 +251,18 @@ class _Course:
         network = make_network(
             settings.network, group=self.group.cpu(), path=settings.path, hints=hints
         ).to(self.group.device)
-        velocity = network
-        if rows.guide is not None and hints:
-            velocity = GuidedEnsemble.alone(rows.guide, network, path=settings.path)
+        velocity: nn.Module = network
+        guide = rows.guide if hints else None
+        if guide is not None:
+            velocity = GuidedEnsemble.alone(guide, network, path=settings.path)
         config = _within_budget(settings, spent=time.perf_counter() - self.began, k=k)
         by_validation = settings.train.stopping == "validation"
         result = train(
-            velocity,
+            network,
             rows.x,
             rows.observed,
             weights=rows.weights,
+            guide=guide,
             fills=fills,
             refill=guess_again if rows.has_guesses else None,
             rules=rows.rules,
@@ -272,6 +278,7 @@ class _Course:
         )
         self.n_steps += result.n_steps
         self.history += [{"network": k, **line} for line in as_records(result.history)]
+        self.n_diverged += result.n_diverged
         self.interrupted = result.interrupted
         # A learning rate that was still rising when the time was up taught nothing.
         starved = not self.interrupted and _ran_out_of_time(result, config)
