@@ -16,10 +16,12 @@ from macfm.flow._points import PointLaw, Points, PointSource
 from macfm.flow._rows import RowConfig, TrainingRows, prepare_rows
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import (
+    ROW_STEP,
     RowBatch,
     aggregate,
     conditional_mean,
     row_batches,
+    sees_noise_at_start,
     trajectories,
 )
 from macfm.flow._schedule import Cosine, Linear, Power, Schedule, TimeLaw, make_schedule
@@ -57,6 +59,7 @@ from macfm.flow.network import (
 __all__ = [
     "MAX_COORDINATES",
     "N_KNOTS",
+    "ROW_STEP",
     "Cosine",
     "Ensemble",
     "Evaluation",
@@ -112,6 +115,7 @@ __all__ = [
     "row_batches",
     "row_keys",
     "sample_masks",
+    "sees_noise_at_start",
     "time_grid",
     "train",
     "trajectories",

@@ -61,10 +61,11 @@ class Gaussian(nn.Module):
         """Guess the velocity at ``x_t``.
 
         ``m_cond`` may have fewer rows than ``x_t``, which then holds several points of
-        each row, one after the other; ``s_t`` goes with ``m_cond``, shape ``(n, 1)``.
+        each row, one after the other; ``s_t`` goes with ``m_cond``, shape ``(n, 1)``,
+        or is one for all, ``(1, 1)``.
         """
         n, d = m_cond.shape
-        s_64 = s_t[:n].double()
+        s_64 = s_t[:n].double().expand(n, 1)
         points = x_t.double().view(-1, n, d)
         pull = (points - self.mean) @ self.precision
         right = torch.where(m_cond, 0.0, s_64 * points - (1 - s_64) * pull)

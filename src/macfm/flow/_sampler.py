@@ -15,7 +15,9 @@ from macfm.flow._path import Path, end_point
 from macfm.flow._solver import SolverConfig, integrate
 from macfm.flow.network import GuidedEnsemble
 
-_ROW_STEP = 64
+ROW_STEP = 64
+"""Batches have a multiple of so many rows."""
+
 # Good enough for guesses that a network is only shown, never scored on.
 _QUICK = SolverConfig(solver="euler", n_steps=6, grid="uniform", grid_beta=1.0)
 
@@ -30,8 +32,8 @@ class RowBatch:
     """Encoded values, 0 where not observed, shape ``(n, d)``."""
     observed: Tensor
     """True where the table holds a value, shape ``(n, d)``."""
-    keys: Tensor
-    """One key a row for its noise, shape ``(n,)``."""
+    keys: Tensor | None
+    """One key a row for its noise, shape ``(n,)``; None where none is needed."""
 
 
 def conditional_mean(
@@ -66,13 +68,18 @@ def conditional_mean(
     masks = inference_masks(batch.observed)
     x_0 = batch.x
     # Where the noise at t = 0 is not seen, none gives the same without its rounding.
-    if getattr(network, "sees_noise_at_start", True):
+    if sees_noise_at_start(network):
         x_0 = _start(batch, masks=masks, seed=seed, draws=[0])
-    t = torch.zeros(len(x_0), 1, dtype=x_0.dtype, device=x_0.device)
+    t = torch.zeros(1, 1, dtype=x_0.dtype, device=x_0.device)
     s_t, ds_t = path.schedule(t)
     v_t = network(x_0, t, masks.cond)
     v_s = path.from_space(v_t, ds_t)
     return torch.where(masks.tgt, end_point(x_0, v_s, s_t), batch.x)
+
+
+def sees_noise_at_start(network: nn.Module) -> bool:
+    """Whether a network's conditional mean depends on the noise at t = 0."""
+    return getattr(network, "sees_noise_at_start", True)
 
 
 def trajectories(
@@ -143,8 +150,7 @@ def _carry(
     m_cond = observed if isinstance(network, GuidedEnsemble) else m_keep
 
     def velocity(x: Tensor, t: float) -> Tensor:
-        times = torch.full((len(x), 1), t, dtype=x.dtype, device=x.device)
-        return network(x, times, m_cond)
+        return network(x, torch.full((1, 1), t, dtype=x.dtype, device=x.device), m_cond)
 
     def project(x: Tensor) -> Tensor:
         return torch.where(m_keep, x_keep, x)
@@ -185,23 +191,27 @@ def aggregate(
 
 
 def row_batches(
-    x: Tensor, observed: Tensor, keys: Tensor, *, batch_size: int
+    x: Tensor, observed: Tensor, keys: Tensor | None, *, batch_size: int
 ) -> Iterator[RowBatch]:
-    """Cut rows into batches, each padded with its own rows to a multiple of 64.
+    """Cut rows into batches of whole multiples of 64, at least one.
 
     Small matrix products take other code paths than large ones, with other last bits;
-    padded, a row's result does not depend on how many rows came with it. ``n_rows``
-    says how many results to keep.
+    padded with its own rows, a batch gives a row's result whatever came with it.
+    ``n_rows`` says how many results to keep.
     """
+    batch_size = max(batch_size // ROW_STEP, 1) * ROW_STEP
     for start in range(0, len(x), batch_size):
         stop = min(start + batch_size, len(x))
-        n_padded = -(-(stop - start) // _ROW_STEP) * _ROW_STEP
-        index = torch.arange(n_padded) % (stop - start) + start
+        n_padded = -(-(stop - start) // ROW_STEP) * ROW_STEP
+        if n_padded == stop - start:
+            some: slice | Tensor = slice(start, stop)
+        else:
+            some = torch.arange(n_padded, device=x.device) % (stop - start) + start
         yield RowBatch(
             n_rows=stop - start,
-            x=x[index],
-            observed=observed[index],
-            keys=keys[index],
+            x=x[some],
+            observed=observed[some],
+            keys=None if keys is None else keys[some],
         )
 
 
@@ -210,6 +220,7 @@ def _start(batch: RowBatch, *, masks: Masks, seed: int, draws: Sequence[int]) ->
 
     One draw after the other, shape ``(n_draws * n, d)``.
     """
+    assert batch.keys is not None
     d = batch.x.shape[1]
     eps = keyed_normal(batch.keys, seed=seed, draws=draws, d=d).to(batch.x.dtype)
     return torch.where(masks.tgt, eps, batch.x).view(-1, d)

@@ -12,16 +12,21 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow import (
+    ROW_STEP,
     Path,
     RowBatch,
     aggregate,
     conditional_mean,
     row_batches,
     row_keys,
+    sees_noise_at_start,
     trajectories,
 )
 from macfm.imputer._settings import ReadOut
 from macfm.imputer._training import reproducible
+
+# A GPU evaluates so many times more points at a time.
+_GPU_TIMES = 32
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,8 @@ class Filler:
 
     def _conditional_mean(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
         filled = []
-        ready = self._ready(x, observed, batch_size=self.read_out.batch_size)
+        noise = sees_noise_at_start(self.network)
+        ready = self._ready(x, observed, batch_size=self._batch_size, noise=noise)
         with ready as (network, batches):
             for batch in batches:
                 mean = conditional_mean(network, batch, path=self.path, seed=self.seed)
@@ -76,30 +82,55 @@ class Filler:
         """Yield ``(n_draws, n_batch, d)`` for one batch of rows after the other.
 
         The draws of a row are evaluated together, so many draws mean few rows at a
-        time, down to the 64 to which batches are padded.
+        time, down to 64, and beyond that some draws after the others.
         """
-        n_rows = max(self.read_out.batch_size // len(draws), 1)
-        with self._ready(x, observed, batch_size=n_rows) as (network, batches):
+        n_points = self._batch_size
+        n_rows = max(n_points // len(draws), ROW_STEP)
+        n_together = max(n_points // ROW_STEP, 1)
+        pieces = [
+            draws[start : start + n_together]
+            for start in range(0, len(draws), n_together)
+        ]
+        ready = self._ready(x, observed, batch_size=n_rows, noise=True)
+        with ready as (network, batches):
             for batch in batches:
-                filled = trajectories(
-                    network,
-                    batch,
-                    path=self.path,
-                    config=self.read_out.solver,
-                    seed=self.seed,
-                    draws=draws,
-                )
-                yield filled[:, : batch.n_rows]
+                filled = [
+                    trajectories(
+                        network,
+                        batch,
+                        path=self.path,
+                        config=self.read_out.solver,
+                        seed=self.seed,
+                        draws=piece,
+                    )[:, : batch.n_rows]
+                    for piece in pieces
+                ]
+                yield filled[0] if len(filled) == 1 else torch.cat(filled)
+
+    @property
+    def _batch_size(self) -> int:
+        """Points evaluated at a time; a GPU is idle with less."""
+        n_points = self.read_out.batch_size
+        return n_points * _GPU_TIMES if self.device.type == "cuda" else n_points
 
     @contextmanager
     def _ready(
-        self, x: np.ndarray, observed: np.ndarray, *, batch_size: int
+        self, x: np.ndarray, observed: np.ndarray, *, batch_size: int, noise: bool
     ) -> Iterator[tuple[nn.Module, Iterator[RowBatch]]]:
         """Put the network on the device and the rows into batches."""
         with reproducible(self.seed, self.device), torch.no_grad():
-            network = copy.deepcopy(self.network).to(self.device).eval()
-            keys = row_keys(x, observed)
-            tensors = (
-                torch.from_numpy(part).to(self.device) for part in (x, observed, keys)
+            network = self.network
+            if self.device.type != "cpu":
+                network = copy.deepcopy(network).to(self.device)
+            keys = None
+            if noise:
+                keys = torch.from_numpy(row_keys(x, observed)).to(self.device)
+            yield (
+                network,
+                row_batches(
+                    torch.from_numpy(x).to(self.device),
+                    torch.from_numpy(observed).to(self.device),
+                    keys,
+                    batch_size=batch_size,
+                ),
             )
-            yield network, row_batches(*tensors, batch_size=batch_size)

@@ -269,13 +269,13 @@ def _network(contents: ModelContents, settings: Settings) -> nn.Module | None:
     if guided != (wanted and encoder.d <= MAX_COORDINATES):
         raise ValueError("the guide does not fit the settings")
     members = [
-        _member(encoder, settings, weights, hints=guided and k % 2 == 0)
+        _member(encoder, settings, weights, hints=guided and k % 2 == 0).eval()
         for k, weights in enumerate(contents.networks)
     ]
     if guided:
         guide, trust = _guide(contents.guide, d=encoder.d, n_members=len(members))
-        return GuidedEnsemble(guide, members, trust, path=settings.path)
-    return members[0] if len(members) == 1 else Ensemble(members)
+        return GuidedEnsemble(guide, members, trust, path=settings.path).eval()
+    return members[0] if len(members) == 1 else Ensemble(members).eval()
 
 
 def _guide(

@@ -188,7 +188,7 @@ def train_networks(
         assert rows.whole_guide is not None
         network.guide = rows.whole_guide
     return Trained(
-        network=network.cpu(),
+        network=network.cpu().eval(),
         history=course.history,
         n_steps=course.n_steps,
         n_diverged=course.n_diverged,
