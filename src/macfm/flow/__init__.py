@@ -1,5 +1,7 @@
 """The method: mask-aware conditional flow matching over encoded rows, in torch."""
 
+from macfm.flow._calibrate import calibrated
+from macfm.flow._forest import ColumnTrees, fit_trees
 from macfm.flow._gaussian import fit_gaussian
 from macfm.flow._guide import MAX_COORDINATES, Gaussian, Guess
 from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
@@ -13,6 +15,7 @@ from macfm.flow._path import (
     end_point,
 )
 from macfm.flow._points import PointLaw, Points, PointSource
+from macfm.flow._polish import Levels, Polish
 from macfm.flow._rows import RowConfig, TrainingRows, prepare_rows
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import (
@@ -20,6 +23,7 @@ from macfm.flow._sampler import (
     RowBatch,
     aggregate,
     conditional_mean,
+    mean_rows,
     row_batches,
     sees_noise_at_start,
     trajectories,
@@ -60,12 +64,14 @@ __all__ = [
     "MAX_COORDINATES",
     "N_KNOTS",
     "ROW_STEP",
+    "ColumnTrees",
     "Cosine",
     "Ensemble",
     "Evaluation",
     "Gaussian",
     "Guess",
     "GuidedEnsemble",
+    "Levels",
     "Linear",
     "LossConfig",
     "LossTerms",
@@ -77,6 +83,7 @@ __all__ = [
     "PointLaw",
     "PointSource",
     "Points",
+    "Polish",
     "Power",
     "Preconditioned",
     "RowBatch",
@@ -95,11 +102,13 @@ __all__ = [
     "add_input_noise",
     "aggregate",
     "as_records",
+    "calibrated",
     "conditional_mean",
     "end_point",
     "euler_step",
     "find_rules",
     "fit_gaussian",
+    "fit_trees",
     "flow_matching_loss",
     "heun_step",
     "hold_out",
@@ -109,6 +118,7 @@ __all__ = [
     "make_network",
     "make_schedule",
     "make_validation",
+    "mean_rows",
     "measure_trust",
     "no_better_than_mean",
     "prepare_rows",

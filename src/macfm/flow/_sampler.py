@@ -12,14 +12,14 @@ from torch import Tensor, nn
 from macfm.flow._masks import Masks, inference_masks
 from macfm.flow._noise import keyed_normal
 from macfm.flow._path import Path, end_point
+from macfm.flow._polish import Polish
 from macfm.flow._solver import SolverConfig, integrate
 from macfm.flow.network import GuidedEnsemble
 
 ROW_STEP = 64
 """Batches have a multiple of so many rows."""
 
-# Good enough for guesses that a network is only shown, never scored on.
-_QUICK = SolverConfig(solver="euler", n_steps=6, grid="uniform", grid_beta=1.0)
+_BATCH = 4_096
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,17 @@ def conditional_mean(
     Tensor, shape (n, d)
     """
     # NOTE[DIFF]: the paper fills by averaging trajectories, 1,000 evaluations a row.
+    mean = _network_mean(network, batch, path=path, seed=seed)
+    polish = polish_of(network)
+    if polish is None:
+        return mean
+    return polish.center(batch.x, batch.observed, mean).polished
+
+
+def _network_mean(
+    network: nn.Module, batch: RowBatch, *, path: Path, seed: int
+) -> Tensor:
+    """Return the networks' conditional mean, ``(n, d)``."""
     masks = inference_masks(batch.observed)
     x_0 = batch.x
     # Where the noise at t = 0 is not seen, none gives the same without its rounding.
@@ -111,7 +122,21 @@ def trajectories(
         config=config,
         path=path,
     )
-    return x_1.view(len(draws), *batch.x.shape)
+    drawn = x_1.view(len(draws), *batch.x.shape)
+    polish = polish_of(network)
+    if polish is None:
+        return drawn
+    assert batch.keys is not None
+    mean = _network_mean(network, batch, path=path, seed=seed)
+    center = polish.center(batch.x, batch.observed, mean)
+    return polish.move(
+        drawn, center, batch.observed, keys=batch.keys, seed=seed, draws=draws
+    )
+
+
+def polish_of(network: nn.Module) -> Polish | None:
+    """Return what held-out rows add to a network's answers, if anything."""
+    return network.polish if isinstance(network, GuidedEnsemble) else None
 
 
 @torch.no_grad()
@@ -122,16 +147,27 @@ def draw_rows(
     *,
     eps: Tensor,
     path: Path,
+    config: SolverConfig,
 ) -> Tensor:
-    """Draw rows once, quickly, from given noise, shape ``(n, d)``."""
+    """Draw rows once from given noise, without polish, shape ``(n, d)``."""
     return _carry(
         network,
         torch.where(observed, x, eps),
         x,
         observed,
-        config=_QUICK,
+        config=config,
         path=path,
     )
+
+
+@torch.no_grad()
+def mean_rows(network: nn.Module, x: Tensor, observed: Tensor, *, path: Path) -> Tensor:
+    """Return the networks' conditional mean of rows, without polish, ``(n, d)``."""
+    means = [
+        _network_mean(network, batch, path=path, seed=0)[: batch.n_rows]
+        for batch in row_batches(x, observed, None, batch_size=_BATCH)
+    ]
+    return torch.cat(means)
 
 
 def _carry(

@@ -57,7 +57,7 @@ def measure_trust(
         e = torch.where(scored, validation.x - ends[0], 0.0).double()
         f = torch.where(scored, ends[1] - ends[0], 0.0).double()
         product, square = (
-            _by_column(part, group, n_groups, validation.n_rows)
+            by_column(part, group, n_groups, validation.n_rows)
             for part in (e * f, f * f)
         )
         knots.append(_shrunk(product, square)[group])
@@ -65,25 +65,23 @@ def measure_trust(
 
 
 def no_better_than_mean(
-    network: nn.Module,
+    mean: Tensor,
     validation: Validation,
     *,
     group: Tensor,
     is_num: Tensor,
-    path: Path,
 ) -> Tensor:
-    """Tell which columns of numbers are found no better than by their mean.
+    """Tell which columns of numbers a mean ``(n, d)`` finds no better than their own.
 
     Returns flags of shape ``(n_columns,)``: True where enough held-out rows are there
     to tell, and the squared error falls by less than 2 % or a standard error.
     """
     n_groups = int(group.max()) + 1
-    end = validation.end_points(network, t=validation.t, path=path)
     scored = validation.masks.tgt & is_num
-    error = torch.where(scored, end - validation.x, 0.0).double().square()
+    error = torch.where(scored, mean - validation.x, 0.0).double().square()
     spread = torch.where(scored, validation.x, 0.0).double().square()
     error, spread = (
-        _by_column(part, group, n_groups, validation.n_rows) for part in (error, spread)
+        by_column(part, group, n_groups, validation.n_rows) for part in (error, spread)
     )
     gain = spread - error
     judged = (spread > 0).sum(dim=0) >= _ENOUGH_ROWS
@@ -92,7 +90,7 @@ def no_better_than_mean(
     return judged & (small | unclear)
 
 
-def _by_column(value: Tensor, group: Tensor, n_groups: int, n_rows: int) -> Tensor:
+def by_column(value: Tensor, group: Tensor, n_groups: int, n_rows: int) -> Tensor:
     """Sum over the coordinates of a column and the masks of a row, (n_rows, g)."""
     total = value.new_zeros(len(value), n_groups)
     total.index_add_(1, group, value)

@@ -57,6 +57,11 @@ class Validation:
         # the same rows come back under several masks
         return errors.view(-1, self.n_rows).sum(dim=0).cpu()
 
+    def mean(self, network: nn.Module, *, path: Path) -> Tensor:
+        """Return the conditional mean, shown coordinates as they are, ``(n, d)``."""
+        end = self.end_points(network, t=self.t, path=path)
+        return torch.where(self.masks.cond, self.x, end)
+
     @torch.no_grad()
     def end_points(self, network: nn.Module, *, t: float, path: Path) -> Tensor:
         """Follow the velocity from the path's point at time t, shape ``(n, d)``."""

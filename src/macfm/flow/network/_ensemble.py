@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from macfm.flow._guide import Gaussian
 from macfm.flow._path import Path
+from macfm.flow._polish import Polish
 
 
 class Ensemble(nn.Module):
@@ -42,7 +43,8 @@ class GuidedEnsemble(nn.Module):
     With the guide's velocity v_g and a member's v_k the velocity is the mean over k of
     v_g + a_k(t) (v_k − v_g), where the trust a_k in [0, 1] was found for every column
     and time on held-out rows (`flow.measure_trust`): 0 where a network does not beat
-    the guide.
+    the guide. ``polish`` is what held-out rows add to the answers that are read from
+    this velocity, if anything.
     """
 
     # NOTE[DIFF]: the paper has no guide and trusts its network everywhere.
@@ -63,6 +65,7 @@ class GuidedEnsemble(nn.Module):
         self.members = nn.ModuleList(members)
         self.register_buffer("trust", trust)
         self.path = path
+        self.polish: Polish | None = None
 
     @classmethod
     def alone(cls, guide: Gaussian, *members: nn.Module, path: Path) -> GuidedEnsemble:

@@ -1,0 +1,163 @@
+"""How far trees are believed, and how wide draws are: what held-out rows say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from macfm.flow._forest import ColumnTrees
+from macfm.flow._path import Path
+from macfm.flow._polish import Center, Levels, Polish
+from macfm.flow._sampler import draw_rows
+from macfm.flow._solver import SolverConfig
+from macfm.flow._trust import by_column
+from macfm.flow._validation import Validation
+from macfm.flow.network import GuidedEnsemble
+
+# Trees that are hardly believed are not worth keeping.
+_LEAST_SHARE = 0.03
+# Held-out rows say little of a single column, so what they say of all counts as much.
+_OWN = 0.5
+_SPREADS = (0.7, 1.4)
+_MAX_DRAWN_ROWS = 2_000
+_N_DRAWS = 2
+
+
+def calibrated(
+    network: GuidedEnsemble,
+    trees: Sequence[ColumnTrees],
+    validation: Validation,
+    *,
+    levels: Sequence[tuple[Tensor, Tensor]],
+    atoms: Tensor,
+    group: Tensor,
+    is_num: Tensor,
+    path: Path,
+    solver: SolverConfig,
+    generator: torch.Generator,
+) -> Polish:
+    """Find how far trees are believed, and how wide draws must be.
+
+    Parameters
+    ----------
+    network : GuidedEnsemble
+        The trained networks.
+    trees : sequence of ColumnTrees
+        Grown on other rows than those of `validation`.
+    validation : Validation
+        Held-out rows.
+    levels : sequence of tuple of Tensor
+        Coordinates and encoded categories of each column of categories.
+    atoms : Tensor of int64
+        Coordinates of numbers that repeat a value; their draws are left as they are.
+    group, is_num : Tensor, shape (d,)
+        Column of each coordinate, and whether it is numeric.
+    path, solver : Path, SolverConfig
+        How draws are made.
+    generator : torch.Generator
+        Source of their noise.
+
+    Notes
+    -----
+    With e = x − m the networks' error on a hidden cell and f − m what the trees change,
+    the share that minimises Σ (e − b (f − m))² is A / B, A = Σ e (f − m),
+    B = Σ (f − m)². Half of it is the column's own, half that of all columns of numbers,
+    or of categories, together. The spread is √(Σ (x − m⋆)² / Σ (X − m)²) over draws X,
+    likewise half a column's own.
+    """
+    known = [
+        Levels(place, codes)
+        for place, codes in levels
+        if 1 < len(codes) <= len(place) + 1
+    ]
+    kept = list(trees)
+    half = Polish(kept, _like(group, 0.5), _like(group, 1.0), levels=())
+    mean = validation.mean(network, path=path)
+    center = half.center(validation.x, validation.masks.cond, mean)
+    share = _share(center, validation, group=group, is_num=is_num)
+    # Categories in bits cannot be drawn again, so trees have no say in them.
+    spoken = is_num.clone()
+    for one in known:
+        spoken[one.place] = True
+    share = torch.where(spoken & (share >= _LEAST_SHARE), share, 0.0)
+    kept = [one for one in trees if share[one.place[0]] > 0]
+    believed = {int(one.place[0]) for one in kept}
+    drawn_again = [one for one in known if int(one.place[0]) in believed]
+    polish = Polish(kept, share, _like(group, 1.0), levels=drawn_again)
+    polish = polish.to(group.device)
+    center = polish.center(validation.x, validation.masks.cond, mean)
+    polish.spread.copy_(
+        _spread(
+            network,
+            center,
+            validation,
+            numbers=is_num.index_fill(0, atoms, False),
+            group=group,
+            path=path,
+            solver=solver,
+            generator=generator,
+        )
+    )
+    return polish
+
+
+def _like(group: Tensor, value: float) -> Tensor:
+    return torch.full((len(group),), value, device=group.device)
+
+
+def _share(
+    center: Center, validation: Validation, *, group: Tensor, is_num: Tensor
+) -> Tensor:
+    """Return the share of trees by coordinate, from a center with half of them."""
+    scored = validation.masks.tgt
+    e = torch.where(scored, validation.x - center.networks, 0.0).double()
+    change = 2 * (center.polished - center.networks)
+    change = torch.where(scored, change, 0.0).double()
+    n_columns = int(group.max()) + 1
+    a, b = (
+        by_column(part, group, n_columns, validation.n_rows).sum(dim=0)
+        for part in (e * change, change.square())
+    )
+    numeric = torch.zeros_like(a, dtype=torch.bool)
+    numeric[group[is_num]] = True
+    own = a / b.clamp(min=1e-12)
+    pooled = torch.zeros_like(a)
+    for kind in (numeric, ~numeric):
+        pooled[kind] = a[kind].sum() / b[kind].sum().clamp(min=1e-12)
+    share = _OWN * own.clamp(-1.0, 1.0) + (1 - _OWN) * pooled.clamp(-1.0, 1.0)
+    return share.clamp(0.0, 1.0)[group].to(validation.x.dtype)
+
+
+def _spread(
+    network: GuidedEnsemble,
+    center: Center,
+    validation: Validation,
+    *,
+    numbers: Tensor,
+    group: Tensor,
+    path: Path,
+    solver: SolverConfig,
+    generator: torch.Generator,
+) -> Tensor:
+    """Return what the draws' distances from the mean are to be multiplied by."""
+    rows = slice(0, min(len(validation.x), _MAX_DRAWN_ROWS))
+    x, m_cond = validation.x[rows], validation.masks.cond[rows]
+    scored = validation.masks.tgt[rows] & numbers
+    wide = torch.zeros(x.shape[1], dtype=torch.float64, device=x.device)
+    for _ in range(_N_DRAWS):
+        eps = torch.randn(x.shape, generator=generator, device=x.device)
+        drawn = draw_rows(network, x, m_cond, eps=eps, path=path, config=solver)
+        apart = torch.where(scored, drawn - center.networks[rows], 0.0)
+        wide += apart.double().square().sum(dim=0) / _N_DRAWS
+    miss = torch.where(scored, x - center.polished[rows], 0.0).double()
+    far = miss.square().sum(dim=0)
+    judged = numbers & (wide > 0) & (far > 0)
+    if not judged.any():
+        return torch.ones_like(x[0])
+    own = (far / wide.clamp(min=1e-30)).clamp(min=1e-30).sqrt()
+    pooled = (far[judged] / wide[judged]).log().mean().div(2).exp()
+    spread = own.log().mul(_OWN).add(pooled.log(), alpha=1 - _OWN).exp()
+    spread = torch.where(judged, spread, 1.0).clamp(*_SPREADS)
+    return spread.to(x.dtype)

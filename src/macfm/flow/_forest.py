@@ -1,0 +1,178 @@
+"""Trees that find a column from the others of a row that a network has filled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+# Each row hides its columns in so many turns, to be found from what the network makes
+# of the rest.
+_MAX_TURNS = 12
+_LEAF_ROWS = 2
+# Of more coordinates each split looks at this share.
+_FEW_COORDINATES = 40
+_MANY_SHARE = 0.4
+
+Fill = Callable[[Tensor, Tensor], Tensor]
+"""Completes rows ``(n, d)`` with what is shown of them."""
+
+
+class ColumnTrees(nn.Module):
+    """The trees of one column.
+
+    Nodes of all trees lie one after the other, a left child behind its parent. In a
+    leaf the threshold is −∞ and the right child the leaf itself, so that rows that are
+    there stay there.
+
+    Parameters
+    ----------
+    place : Tensor of int64, shape (w,)
+        Coordinates of the column.
+    roots : Tensor of int64, shape (n_trees,)
+        First node of each tree.
+    feature, right : Tensor of int32, shape (n_nodes,)
+        Coordinate that a node asks for, and its right child.
+    threshold : Tensor of float32, shape (n_nodes,)
+        Values up to it go left.
+    value : Tensor of float32, shape (n_nodes, w)
+        What a leaf says.
+    depth : int
+        Longest way from a root to a leaf.
+    """
+
+    place: Tensor
+    roots: Tensor
+    feature: Tensor
+    right: Tensor
+    threshold: Tensor
+    value: Tensor
+
+    PARTS = ("place", "roots", "feature", "right", "threshold", "value")
+
+    def __init__(self, parts: Mapping[str, Tensor], *, depth: int) -> None:
+        super().__init__()
+        for name in self.PARTS:
+            self.register_buffer(name, parts[name])
+        self.depth = depth
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Find the column of rows ``(n, d)`` from their other coordinates, (n, w)."""
+        node = self.roots.expand(len(x), -1)
+        for _ in range(self.depth):
+            asked = x.gather(1, self.feature[node].long())
+            left = asked <= self.threshold[node]
+            node = torch.where(left, node + 1, self.right[node].long())
+        return self.value[node].double().mean(dim=1).to(x.dtype)
+
+
+def fit_trees(
+    x: Tensor,
+    observed: Tensor,
+    *,
+    weights: Tensor | None,
+    group: Tensor,
+    fill: Fill,
+    n_trees: int,
+    n_jobs: int,
+    rng: np.random.Generator,
+) -> list[ColumnTrees]:
+    """Fit trees to every column that varies.
+
+    Parameters
+    ----------
+    x, observed : Tensor, shape (n, d)
+        Encoded rows, 0 where not observed, and where they hold a value.
+    weights : Tensor, shape (n,), or None
+        How much each row counts.
+    group : Tensor of int64, shape (d,)
+        Column of each coordinate.
+    fill : callable
+        Completes rows; what it makes of the other columns is what the trees see.
+    n_trees, n_jobs : int
+        Trees a column, and threads to grow them with.
+    rng : numpy.random.Generator
+        Source of the turns and of the trees.
+
+    Notes
+    -----
+    A row's own value of a column must not reach the trees through the cells that were
+    filled beside it. So every row hides its columns in turns, a few at a time, and the
+    trees of a column see the row as it was filled in the turn that hid it.
+    """
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    n = len(x)
+    n_columns = int(group.max()) + 1
+    n_turns = min(n_columns, _MAX_TURNS)
+    turn = rng.permuted(
+        np.tile(np.arange(n_columns) % n_turns, (n, 1)).astype(np.int64), axis=1
+    )
+    hidden_in = torch.from_numpy(turn).to(x.device)[:, group]
+    filled = []
+    for k in range(n_turns):
+        m_cond = observed & (hidden_in != k)
+        filled.append(fill(torch.where(m_cond, x, 0.0), m_cond).cpu().numpy())
+    seen = np.stack(filled)
+    truth, known = x.cpu().numpy(), observed.cpu().numpy()
+    of = group.cpu().numpy()
+    counts = None if weights is None else weights.cpu().numpy()
+    trees = []
+    for k in range(n_columns):
+        place, others = np.flatnonzero(of == k), np.flatnonzero(of != k)
+        rows = np.flatnonzero(known[:, place[0]])
+        target = truth[np.ix_(rows, place)]
+        if not len(others) or len(rows) < 2 or np.ptp(target, axis=0).max() == 0:
+            continue
+        forest = ExtraTreesRegressor(
+            n_trees,
+            min_samples_leaf=_LEAF_ROWS,
+            max_features=1.0 if len(others) <= _FEW_COORDINATES else _MANY_SHARE,
+            n_jobs=n_jobs,
+            random_state=int(rng.integers(2**31)),
+        )
+        forest.fit(
+            seen[turn[rows, k], rows][:, others],
+            target if len(place) > 1 else target[:, 0],
+            sample_weight=None if counts is None else counts[rows],
+        )
+        trees.append(_packed(forest, place=place, others=others).to(x.device))
+    return trees
+
+
+def _packed(forest: Any, *, place: np.ndarray, others: np.ndarray) -> ColumnTrees:
+    """Lay the trees of a forest one behind the other."""
+    parts: dict[str, list[np.ndarray]] = {name: [] for name in ColumnTrees.PARTS[2:]}
+    roots, n_nodes, depth = [], 0, 0
+    for one in forest.estimators_:
+        tree = one.tree_
+        own = n_nodes + np.arange(tree.node_count)
+        leaf = tree.children_left < 0
+        assert (leaf | (tree.children_left == np.arange(tree.node_count) + 1)).all()
+        parts["feature"].append(others[np.where(leaf, 0, tree.feature)])
+        parts["right"].append(np.where(leaf, own, n_nodes + tree.children_right))
+        parts["threshold"].append(
+            np.where(leaf, -np.inf, _rounded_down(tree.threshold))
+        )
+        parts["value"].append(tree.value[:, :, 0])
+        roots.append(n_nodes)
+        n_nodes += tree.node_count
+        depth = max(depth, tree.max_depth)
+    joined = {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    kinds = {"feature": np.int32, "right": np.int32}
+    tensors = {
+        name: torch.from_numpy(array.astype(kinds.get(name, np.float32)))
+        for name, array in joined.items()
+    }
+    tensors["place"] = torch.from_numpy(place)
+    tensors["roots"] = torch.tensor(roots)
+    return ColumnTrees(tensors, depth=depth)
+
+
+def _rounded_down(threshold: np.ndarray) -> np.ndarray:
+    """Return the float32 at or below, which float32 values fall on the same side of."""
+    near = threshold.astype(np.float32)
+    return np.where(near > threshold, np.nextafter(near, np.float32(-np.inf)), near)
