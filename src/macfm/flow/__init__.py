@@ -1,5 +1,6 @@
 """The method: mask-aware conditional flow matching over encoded rows, in torch."""
 
+from macfm.flow._atoms import Atoms
 from macfm.flow._guide import (
     MAX_COORDINATES,
     Gaussian,
@@ -60,6 +61,7 @@ from macfm.flow.network import (
 __all__ = [
     "MAX_COORDINATES",
     "N_KNOTS",
+    "Atoms",
     "Cosine",
     "Ensemble",
     "Evaluation",

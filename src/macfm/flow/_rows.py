@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._atoms import Atoms
 from macfm.flow._guide import (
     MAX_COORDINATES,
     Gaussian,
@@ -75,6 +76,8 @@ class TrainingRows:
     """Held-out rows with cells hidden."""
     levels: list[tuple[Tensor, Tensor]]
     """Coordinates and encoded categories of each column of categories."""
+    atoms: Atoms
+    """Values that columns of numbers repeat."""
     guide: Gaussian | None
     """The Gaussian of the rows to train on."""
     whole_guide: Gaussian | None
@@ -103,6 +106,7 @@ class TrainingRows:
                 drawn = draw_rows(network, x, m_cond, eps=eps, path=path)
                 for place, levels in self.levels:
                     drawn[:, place] = _nearest(drawn[:, place], levels)
+                drawn = self.atoms.snap(drawn)
                 fill[rows] = torch.where(m_cond, x, drawn)
         return fills
 
@@ -114,6 +118,7 @@ def prepare_rows(
     weights: np.ndarray | None,
     group: np.ndarray,
     is_num: np.ndarray,
+    atoms: Atoms,
     path: Path,
     config: RowConfig,
     seed: int,
@@ -129,6 +134,8 @@ def prepare_rows(
         How much each row counts; None counts all alike.
     group, is_num : ndarray, shape (d,)
         Column of each coordinate, and whether it is numeric.
+    atoms : Atoms
+        Values that columns of numbers repeat, on the CPU.
     path : Path
         As in training.
     config : RowConfig
@@ -146,7 +153,8 @@ def prepare_rows(
     )
     rules = None
     if config.move_missing:
-        rules = find_rules(x[trained], observed[trained], group=group)
+        known = x[trained], observed[trained]
+        rules = find_rules(*known, group=group, is_num=is_num)
 
     moments = whole = None
     if config.guide and x.shape[1] <= MAX_COORDINATES:
@@ -159,7 +167,13 @@ def prepare_rows(
     levels = _levels(x, observed, group=group, is_num=is_num)
     if config.move_missing:
         fills = _guesses(
-            x, observed, group=group, levels=levels, moments=moments, rng=rng
+            x,
+            observed,
+            group=group,
+            levels=levels,
+            atoms=atoms,
+            moments=moments,
+            rng=rng,
         )
     validation = make_validation(
         torch.from_numpy((x if fills is None else fills[0])[held]),
@@ -182,6 +196,7 @@ def prepare_rows(
         rules=None if rules is None else rules.to(device),
         validation=None if validation is None else validation.to(device),
         levels=[(tensor(place), tensor(codes)) for place, codes in levels],
+        atoms=atoms.to(device),
         guide=None if moments is None else _gaussian(*moments).to(device),
         whole_guide=None if whole is None else _gaussian(*whole).to(device),
     )
@@ -260,7 +275,7 @@ def _levels(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return coordinates and encoded categories of every column of categories."""
     levels = []
-    for k in np.unique(group[~is_num]):
+    for k in np.setdiff1d(group[~is_num], group[is_num]):
         place = np.flatnonzero(group == k)
         seen = x[observed[:, place[0]]][:, place]
         if len(seen):
@@ -274,13 +289,14 @@ def _guesses(
     *,
     group: np.ndarray,
     levels: list[tuple[np.ndarray, np.ndarray]],
+    atoms: Atoms,
     moments: tuple[np.ndarray, np.ndarray] | None,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Fill the holes several times over, shape (n_fills, n, d), float32.
 
-    By draws of the Gaussian, categories moved to the nearest that occurs; without a
-    Gaussian by values of other rows.
+    By draws of the Gaussian, categories moved to the nearest that occurs and numbers
+    to the atom they say; without a Gaussian by values of other rows.
     """
     if observed.all():
         return x[None]
@@ -298,6 +314,8 @@ def _guesses(
             cells = np.ix_(holes, place)
             near = _nearest(torch.from_numpy(fill[cells]), torch.from_numpy(codes))
             fill[cells] = near.numpy()
+        snapped = atoms.snap(torch.from_numpy(fill)).numpy()
+        fill[~observed] = snapped[~observed]
     return fills
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow import (
+    Atoms,
     Path,
     RowBatch,
     aggregate,
@@ -32,6 +33,8 @@ class Filler:
     """The velocity network."""
     is_num: np.ndarray
     """Whether each coordinate is numeric, shape ``(d,)``."""
+    atoms: Atoms
+    """Values that columns of numbers repeat, on the CPU."""
     path: Path
     """The path it was trained on."""
     seed: int
@@ -76,8 +79,10 @@ class Filler:
         """Yield ``(n_draws, n_batch, d)`` for one batch of rows after the other.
 
         The draws of a row are evaluated together, so many draws mean few rows at a
-        time, down to the 64 to which batches are padded.
+        time, down to the 64 to which batches are padded. Each is brought to the atoms
+        that it speaks of.
         """
+        atoms = self.atoms.to(self.device)
         n_rows = max(self.read_out.batch_size // len(draws), 1)
         with self._ready(x, observed, batch_size=n_rows) as (network, batches):
             for batch in batches:
@@ -89,7 +94,7 @@ class Filler:
                     seed=self.seed,
                     draws=draws,
                 )
-                yield filled[:, : batch.n_rows]
+                yield atoms.snap(filled[:, : batch.n_rows])
 
     @contextmanager
     def _ready(

@@ -166,6 +166,14 @@ _DECLARED = (
         64,
     ),
     Parameter(
+        "atoms",
+        FLAG,
+        "Whether numbers that a column often repeats, such as an amount that is mostly "
+        "0, get coordinates of their own, so that draws hold them exactly.",
+        True,
+        paper=False,
+    ),
+    Parameter(
         "schedule",
         one_of("linear", "power", "cosine"),
         "s(t) of the path.",

@@ -53,8 +53,8 @@ _LIMITS = {
 _MAX_MEMBER = 2**27
 # Follow from the columns, so they are built and not read.
 _DERIVED = ("group", "member")
-# Models of format 1 have no guide.
-_NO_GUIDE = {"guide": False}
+# Settings that files of earlier models do not have.
+_BEFORE = {"guide": False, "atoms": False}
 # Parameters that a model does not depend on.
 _FREE = {
     "empty_columns": "keep",
@@ -235,7 +235,7 @@ def _keep_read_out(imputer: Any, read_out: Mapping[str, Any]) -> None:
 def _checked_settings(trained: Mapping[str, Any], preset: Any) -> Settings:
     """Return the settings of `fit`, each in its range."""
     is_old = "guide" not in trained
-    trained = {**_NO_GUIDE, **trained}
+    trained = {**_BEFORE, **trained}
     own = {name: trained[name] for name in ("method", "n_trials", "budget")}
     expert = {name: value for name, value in trained.items() if name not in own}
     unknown = [name for name in expert if name not in EXPERT]

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from macfm._errors import ParameterError, Said
 from macfm.flow import (
     N_KNOTS,
+    Atoms,
     Ensemble,
     Evaluation,
     GuidedEnsemble,
@@ -34,6 +35,7 @@ from macfm.flow import (
 from macfm.imputer._progress import training_progress
 from macfm.imputer._settings import Settings
 from macfm.imputer._threads import worthwhile_threads
+from macfm.table import TableEncoder
 
 # Left to a network whose budget the guide has used up.
 _LEAST_SECONDS = 1e-3
@@ -115,6 +117,13 @@ def reproducible(seed: int, device: torch.device) -> Iterator[None]:
                 torch.set_float32_matmul_precision(precision)
 
 
+def atoms_of(encoder: TableEncoder) -> Atoms:
+    """Return the values that columns of numbers repeat, as tensors on the CPU."""
+    atoms = encoder.atoms
+    fields = Atoms.__dataclass_fields__
+    return Atoms(**{name: torch.from_numpy(getattr(atoms, name)) for name in fields})
+
+
 def train_networks(
     x: np.ndarray,
     observed: np.ndarray,
@@ -122,6 +131,7 @@ def train_networks(
     weights: np.ndarray | None,
     group: np.ndarray,
     is_num: np.ndarray,
+    atoms: Atoms,
     settings: Settings,
     seed: int,
     device: torch.device,
@@ -137,6 +147,8 @@ def train_networks(
         How much each row counts; rows of weight 0 take no part.
     group, is_num : ndarray, shape (d,)
         Column of each coordinate, and whether it is numeric.
+    atoms : Atoms
+        Values that columns of numbers repeat, on the CPU.
     settings : Settings
         The resolved settings.
     seed : int
@@ -165,6 +177,7 @@ def train_networks(
             weights=weights,
             group=group,
             is_num=is_num,
+            atoms=atoms,
             path=settings.path,
             config=_row_config(settings),
             seed=seed,
@@ -291,9 +304,9 @@ class _Course:
             return torch.zeros(N_KNOTS, len(self.group), device=self.group.device)
         assert rows.guide is not None
         alone = GuidedEnsemble.alone(rows.guide, path=path)
-        return measure_trust(
-            velocity, alone, rows.validation, group=self.group, path=path
-        )
+        # A column's number and its atoms are judged apart: the mean reads one alone.
+        part = 2 * self.group + self.is_num
+        return measure_trust(velocity, alone, rows.validation, group=part, path=path)
 
     def network(self) -> nn.Module:
         """Return the networks as one."""
