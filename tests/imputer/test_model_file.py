@@ -121,6 +121,12 @@ CASES = {
     "polars": (polars_frame, {}),
     "names that are no text": (numbered_names, {"bounds": {("a", 1): (-9, 9)}}),
     "analog bits": (lambda: mixed_frame()[["weight", "ward"]], {"max_one_hot": 2}),
+    "atoms": (
+        lambda: mixed_frame(200)[["weight", "visits"]].assign(
+            paid=mixed_frame(200)["weight"].clip(70.3)
+        ),
+        {"numeric_transform": {"paid": "quantile"}},
+    ),
     "quantiles": (array, {"numeric_transform": "quantile"}),
     "several networks": (array, {"n_networks": 3}),
     "paper": (
