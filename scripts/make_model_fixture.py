@@ -2,8 +2,8 @@
 
     python scripts/make_model_fixture.py tests/data
 
-writes ``model-v2.macfm``, two tiny networks on columns of every kind, and
-``model-v2.json``: a table with holes as text and what the model fills in. A file that
+writes ``model-v3.macfm``, two tiny networks on columns of every kind, and
+``model-v3.json``: a table with holes as text and what the model fills in. A file that
 is there is left alone: run this once for each new format, then never again. The test
 that reads the files is in tests/imputer/test_model_file.py.
 """
@@ -71,6 +71,7 @@ def main(folder: Path) -> int:
         bounds={"weight": (40, None), "visits": "observed"},
         numeric_transform={"income": "quantile"},
         n_networks=2,
+        n_trees=3,
         d_model=16,
         n_blocks=1,
         n_frequencies=2,

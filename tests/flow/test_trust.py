@@ -99,10 +99,9 @@ def test_trusted_velocity_lies_between_guide_and_network(held_out):
 def test_columns_nobody_can_tell_are_named(held_out):
     known = torch.where(torch.tensor([True, False, True]), held_out.x, 0.0)
     flags = no_better_than_mean(
-        Towards(known),
+        held_out.mean(Towards(known), path=PATH),
         held_out,
         group=GROUP,
         is_num=torch.ones(D, dtype=torch.bool),
-        path=PATH,
     )
     assert flags.tolist() == [False, True, False]

@@ -121,6 +121,12 @@ CASES = {
     "polars": (polars_frame, {}),
     "names that are no text": (numbered_names, {"bounds": {("a", 1): (-9, 9)}}),
     "analog bits": (lambda: mixed_frame()[["weight", "ward"]], {"max_one_hot": 2}),
+    "atoms": (
+        lambda: mixed_frame(200)[["weight", "visits"]].assign(
+            paid=mixed_frame(200)["weight"].clip(70.3)
+        ),
+        {"numeric_transform": {"paid": "quantile"}},
+    ),
     "quantiles": (array, {"numeric_transform": "quantile"}),
     "several networks": (array, {"n_networks": 3}),
     "paper": (
@@ -469,7 +475,7 @@ def test_models_of_the_old_network_can_be_saved_again(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*fit it again:UserWarning")
-@pytest.mark.parametrize("format_version", [1, 2])
+@pytest.mark.parametrize("format_version", [1, 2, 3])
 def test_files_of_every_format_are_read(format_version):
     path = DATA / f"model-v{format_version}.macfm"
     told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))

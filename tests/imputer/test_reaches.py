@@ -74,6 +74,12 @@ def keeps_draws_within_the_observed(seen, value):
     return inside == (value == "observed")
 
 
+def gives_repeated_values_a_coordinate(seen, value):
+    weight = FRAME["weight"].mask(FRAME["height"] > 170, 70.0)
+    often = type(seen)(FRAME.assign(weight=weight), seen.settings)
+    return often.column("weight").width == 1 + value
+
+
 def does_not_inform(seen, value):
     others = ["height", "beds", "ward"]
     moved = seen.model.transform(FRAME.assign(weight=0.95 * FRAME["weight"]))
@@ -231,6 +237,15 @@ CLAIMS = {
         AT_ZERO,
         lambda seen, value: (
             (furthest_from_the_table(seen) < 1e-5) == (value == "standard")
+        ),
+    ),
+    "atoms": ([True, False], {}, gives_repeated_values_a_coordinate),
+    "n_trees": (
+        [0, 3],
+        {"guide": True},
+        lambda seen, n: (
+            all(len(trees.roots) == n for trees in seen.network.polish.trees)
+            and bool(len(seen.network.polish.trees)) == bool(n)
         ),
     ),
     "max_one_hot": ([2, 3], {}, lambda seen, n: seen.column("ward").width == n),

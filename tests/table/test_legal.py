@@ -142,7 +142,7 @@ def test_a_pile_on_the_limit_stays_one(cases):
     frame = pd.DataFrame({"a": values})
     encoder = fit(frame)
     for drawn in (False, True):
-        filled = fill(encoder, frame, noise(1, 1.0), drawn=drawn)["a"]
+        filled = fill(encoder, frame, noise(encoder.d, 1.0), drawn=drawn)["a"]
         assert 0.1 < (filled == 0).mean() < 0.5
 
 
@@ -151,7 +151,9 @@ def test_central_values_keep_their_order_and_the_bulk_is_left_alone(cases, case)
     frame = pd.DataFrame({"a": np.asarray(cases[case][0], dtype=float)})
     x = np.linspace(-5, 5, 2001)[:, None]
     kept, free = (
-        fill(fit(frame, bounds=bounds), frame, x, drawn=False)["a"].to_numpy()
+        fill(fit(frame, bounds=bounds, atoms=False), frame, x, drawn=False)[
+            "a"
+        ].to_numpy()
         for bounds in ("auto", None)
     )
     assert (np.diff(kept) >= 0).all()

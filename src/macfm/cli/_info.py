@@ -96,6 +96,10 @@ def _kept(column: dict[str, Any]) -> str:
         parts.append(f"{n} from {_short(low)} to {_short(high)}")
     if column.get("mean") is not None:
         parts.append(f"mean {_short(column['mean'])}, sd {_short(column['std'])}")
+    if column.get("atoms"):
+        pairs = zip(column["atoms"], column["shares"], strict=True)
+        often = [f"{_short(value)} {100 * share:.0f} %" for value, share in pairs]
+        parts.append(f"often {', '.join(often)}")
     if column.get("bounds"):
         low, high = column["bounds"]
         ends = [] if low is None else [f"from {_short(low)}"]

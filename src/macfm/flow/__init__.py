@@ -1,5 +1,6 @@
 """The method: mask-aware conditional flow matching over encoded rows, in torch."""
 
+from macfm.flow._atoms import Atoms
 from macfm.flow._calibrate import calibrated
 from macfm.flow._forest import ColumnTrees, fit_trees
 from macfm.flow._gaussian import fit_gaussian
@@ -64,6 +65,7 @@ __all__ = [
     "MAX_COORDINATES",
     "N_KNOTS",
     "ROW_STEP",
+    "Atoms",
     "ColumnTrees",
     "Cosine",
     "Ensemble",

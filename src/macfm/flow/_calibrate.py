@@ -21,8 +21,7 @@ _LEAST_SHARE = 0.03
 # Held-out rows say little of a single column, so what they say of all counts as much.
 _OWN = 0.5
 _SPREADS = (0.7, 1.4)
-_MAX_DRAWN_ROWS = 2_000
-_N_DRAWS = 2
+_MAX_DRAWN_CELLS = 40_000
 
 
 def calibrated(
@@ -73,7 +72,9 @@ def calibrated(
         if 1 < len(codes) <= len(place) + 1
     ]
     kept = list(trees)
-    half = Polish(kept, _like(group, 0.5), _like(group, 1.0), levels=())
+    ones = torch.ones(len(group), device=group.device)
+    moves = is_num.index_fill(0, atoms, False)
+    half = Polish(kept, 0.5 * ones, ones, moves, levels=())
     mean = validation.mean(network, path=path)
     center = half.center(validation.x, validation.masks.cond, mean)
     share = _share(center, validation, group=group, is_num=is_num)
@@ -85,7 +86,7 @@ def calibrated(
     kept = [one for one in trees if share[one.place[0]] > 0]
     believed = {int(one.place[0]) for one in kept}
     drawn_again = [one for one in known if int(one.place[0]) in believed]
-    polish = Polish(kept, share, _like(group, 1.0), levels=drawn_again)
+    polish = Polish(kept, share, ones.clone(), moves, levels=drawn_again)
     polish = polish.to(group.device)
     center = polish.center(validation.x, validation.masks.cond, mean)
     polish.spread.copy_(
@@ -93,7 +94,7 @@ def calibrated(
             network,
             center,
             validation,
-            numbers=is_num.index_fill(0, atoms, False),
+            numbers=moves,
             group=group,
             path=path,
             solver=solver,
@@ -101,10 +102,6 @@ def calibrated(
         )
     )
     return polish
-
-
-def _like(group: Tensor, value: float) -> Tensor:
-    return torch.full((len(group),), value, device=group.device)
 
 
 def _share(
@@ -142,15 +139,13 @@ def _spread(
     generator: torch.Generator,
 ) -> Tensor:
     """Return what the draws' distances from the mean are to be multiplied by."""
-    rows = slice(0, min(len(validation.x), _MAX_DRAWN_ROWS))
+    rows = slice(0, max(_MAX_DRAWN_CELLS // validation.x.shape[1], 1))
     x, m_cond = validation.x[rows], validation.masks.cond[rows]
     scored = validation.masks.tgt[rows] & numbers
-    wide = torch.zeros(x.shape[1], dtype=torch.float64, device=x.device)
-    for _ in range(_N_DRAWS):
-        eps = torch.randn(x.shape, generator=generator, device=x.device)
-        drawn = draw_rows(network, x, m_cond, eps=eps, path=path, config=solver)
-        apart = torch.where(scored, drawn - center.networks[rows], 0.0)
-        wide += apart.double().square().sum(dim=0) / _N_DRAWS
+    eps = torch.randn(x.shape, generator=generator, device=x.device)
+    drawn = draw_rows(network, x, m_cond, eps=eps, path=path, config=solver)
+    apart = torch.where(scored, drawn - center.networks[rows], 0.0).double()
+    wide = apart.square().sum(dim=0)
     miss = torch.where(scored, x - center.polished[rows], 0.0).double()
     far = miss.square().sum(dim=0)
     judged = numbers & (wide > 0) & (far > 0)

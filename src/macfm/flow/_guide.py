@@ -114,9 +114,8 @@ def _solve_packed(
     v_s = torch.zeros_like(right)
     scale = right.new_ones(n, d + 1)
     for rows, unknown in _by_count(m_cond):
-        k = unknown.shape[1]
         s_k = s[rows]
-        block = precision[unknown].gather(2, unknown[:, None, :].expand(-1, k, -1))
+        block = precision[unknown.unsqueeze(2), unknown.unsqueeze(1)]
         matrix = block.mul_((1 - s_k).square().unsqueeze(2))
         matrix.diagonal(dim1=1, dim2=2).add_(torch.where(unknown == d, 1.0, s_k**2))
         inverse = _inverse_root(matrix)

@@ -18,6 +18,9 @@ from macfm.flow._schedule import TimeLaw
 # as many each time, up to this many, or this many cells.
 _MAX_AHEAD = 64
 _MAX_CELLS = 2**21
+# A guide of this many coordinates works out a row for two points at a time, which come
+# in different batches.
+_WIDE_GUIDE = 32
 
 
 @dataclass(frozen=True)
@@ -130,25 +133,32 @@ class PointSource:
         if self._ahead is None or self._n_taken == self._n_ahead:
             most = max(_MAX_CELLS // (n * self._x.shape[1]), 1)
             self._n_ahead = min(2 * self._n_ahead, _MAX_AHEAD, most)
-            self._ahead = self._draw(self._rows.take(self._n_ahead * n))
+            self._ahead = self._draw(self._n_ahead * n)
             self._n_taken = 0
         start = self._n_taken * n
         self._n_taken += 1
         return self._ahead.map(lambda part: part[start : start + n])
 
     @torch.no_grad()
-    def _draw(self, rows: Tensor) -> Points:
-        """Draw masks, times and noise for the rows of these numbers."""
+    def _draw(self, n: int) -> Points:
+        """Draw rows, masks, times and noise for n points."""
         law, generator = self._law, self._generator
+        is_wide = law.guide is not None and self._x.shape[1] >= _WIDE_GUIDE
+        n_twins = 2 if is_wide and n % 2 == 0 else 1
+        rows = self._rows.take(n // n_twins)
         x = self._with_fills(rows)
         observed = self._observed[rows]
 
-        def noise() -> Tensor:
+        def twice(part: Tensor) -> Tensor:
+            return part.repeat(n_twins, 1)
+
+        def noise(n: int) -> Tensor:
+            shape = n, x.shape[1]
             return torch.randn(
-                x.shape, generator=generator, device=x.device, dtype=x.dtype
+                shape, generator=generator, device=x.device, dtype=x.dtype
             )
 
-        masks = sample_masks(
+        once = sample_masks(
             observed,
             group=law.group,
             n_columns=self._n_columns,
@@ -161,17 +171,18 @@ class PointSource:
         if law.sigma_in > 0:
             x = add_input_noise(
                 x,
-                xi=noise(),
+                xi=noise(len(x)),
                 s_t=law.path.schedule(t)[0],
                 observed=observed,
                 is_num=law.is_num,
                 sigma_in=law.sigma_in,
             )
-        sample = law.path.sample(x, eps=noise(), t=t, masks=masks)
+        masks = Masks(*map(twice, vars(once).values()))
+        sample = law.path.sample(twice(x), eps=noise(n), t=twice(t), masks=masks)
         guess = None
         if law.guide is not None:
-            guess = law.guide(sample.x_t, sample.s_t, masks.cond)
-        xi = noise() if law.perturbed else None
+            guess = law.guide(sample.x_t, sample.s_t, once.cond)
+        xi = noise(n) if law.perturbed else None
         return Points(sample=sample, masks=masks, guess=guess, xi=xi)
 
     def _with_fills(self, rows: Tensor) -> Tensor:

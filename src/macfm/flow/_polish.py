@@ -90,6 +90,8 @@ class Polish(nn.Module):
         How far they are believed, in [0, 1], equal within a column.
     spread : Tensor, shape (d,)
         What the draws' distance from the mean is multiplied by.
+    moves : Tensor of bool, shape (d,)
+        Coordinates whose draws move with the mean: numbers that repeat no value.
     levels : sequence of Levels
         Categories that may be drawn again.
 
@@ -108,12 +110,14 @@ class Polish(nn.Module):
 
     share: Tensor
     spread: Tensor
+    moves: Tensor
 
     def __init__(
         self,
         trees: Sequence[ColumnTrees],
         share: Tensor,
         spread: Tensor,
+        moves: Tensor,
         *,
         levels: Sequence[Levels],
     ) -> None:
@@ -122,6 +126,11 @@ class Polish(nn.Module):
         self.levels = nn.ModuleList(levels)
         self.register_buffer("share", share)
         self.register_buffer("spread", spread)
+        self.register_buffer("moves", moves)
+
+    def replant(self, trees: Sequence[ColumnTrees]) -> None:
+        """Take other trees for the columns that have some."""
+        self.trees = nn.ModuleList(t for t in trees if self.share[t.place[0]] > 0)
 
     def center(self, x: Tensor, observed: Tensor, mean: Tensor) -> Center:
         """Add what the trees say to the networks' mean of rows ``(n, d)``."""
@@ -129,6 +138,7 @@ class Polish(nn.Module):
         for _ in range(_N_SWEEPS if len(self.trees) else 0):
             found = mean.clone()
             for trees in self.trees:
+                assert isinstance(trees, ColumnTrees)
                 place = trees.place
                 rows = torch.nonzero(~observed[:, place[0]]).squeeze(1)
                 found[rows[:, None], place] = trees(polished[rows])
@@ -147,16 +157,15 @@ class Polish(nn.Module):
     ) -> Tensor:
         """Move draws ``(n_draws, n, d)`` of the networks to where they belong."""
         moved = center.polished + self.spread * (drawn - center.networks)
-        n_noise = 2 * len(self.levels)
-        if n_noise and len(self.trees):
+        moved = torch.where(self.moves, moved, drawn)
+        if len(self.levels):
+            n_noise = 2 * len(self.levels)
             noise = keyed_normal(keys, seed=seed ^ _REDRAW, draws=draws, d=n_noise)
             u = torch.special.ndtr(noise)
             for k, levels in enumerate(self.levels):
-                old, new = (
-                    levels.probabilities(part)
-                    for part in (center.networks, center.polished)
-                )
-                place = levels.place
+                assert isinstance(levels, Levels)
+                old = levels.probabilities(center.networks)
+                new = levels.probabilities(center.polished)
                 code = levels.redrawn(drawn, old, new, u[..., 2 * k : 2 * k + 2])
-                moved[..., place] = code.to(moved.dtype)
+                moved[..., levels.place] = code.to(moved.dtype)
         return torch.where(observed, drawn, moved)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._atoms import Atoms
 from macfm.flow._gaussian import Moments, conditionals, fit_gaussian
 from macfm.flow._guide import MAX_COORDINATES, Gaussian
 from macfm.flow._path import Path
@@ -67,6 +68,8 @@ class TrainingRows:
     """True where they hold a value, shape ``(n, d)``."""
     weights: Tensor | None
     """How much each of them counts, shape ``(n,)``; None if all count alike."""
+    held_weights: Tensor | None
+    """The same of the held-out rows."""
     fills: Tensor | None
     """Their guesses, shape ``(n_fills, n, d)``."""
     rules: Rules | None
@@ -75,6 +78,8 @@ class TrainingRows:
     """Held-out rows with cells hidden."""
     levels: list[tuple[Tensor, Tensor]]
     """Coordinates and encoded categories of each column of categories."""
+    atoms: Atoms
+    """Values that columns of numbers repeat."""
     guide: Gaussian | None
     """The Gaussian of the rows to train on."""
     whole_guide: Gaussian | None
@@ -84,6 +89,19 @@ class TrainingRows:
     def has_guesses(self) -> bool:
         """Whether there are holes that were guessed."""
         return self.fills is not None and not bool(self.observed.all())
+
+    def with_held_out(self) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return rows, flags and weights with those of the held-out rows."""
+        known = self.validation
+        if known is None:
+            return self.x, self.observed, self.weights
+        first = slice(0, known.n_rows)
+        observed = (known.masks.cond | known.masks.tgt)[first]
+        x = torch.where(observed, known.x[first], 0.0)
+        weights = self.weights
+        if weights is not None and self.held_weights is not None:
+            weights = torch.cat([weights, self.held_weights])
+        return torch.cat([self.x, x]), torch.cat([self.observed, observed]), weights
 
     def guess_again(
         self,
@@ -103,6 +121,7 @@ class TrainingRows:
                 drawn = draw_rows(network, x, m_cond, eps=eps, path=path, config=_QUICK)
                 for place, levels in self.levels:
                     drawn[:, place] = _nearest(drawn[:, place], levels)
+                drawn = self.atoms.snap(drawn)
                 fill[rows] = torch.where(m_cond, x, drawn)
         return fills
 
@@ -114,6 +133,7 @@ def prepare_rows(
     weights: np.ndarray | None,
     group: np.ndarray,
     is_num: np.ndarray,
+    atoms: Atoms,
     path: Path,
     config: RowConfig,
     seed: int,
@@ -129,6 +149,8 @@ def prepare_rows(
         How much each row counts; None counts all alike.
     group, is_num : ndarray, shape (d,)
         Column of each coordinate, and whether it is numeric.
+    atoms : Atoms
+        Values that columns of numbers repeat, on the CPU.
     path : Path
         As in training.
     config : RowConfig
@@ -146,7 +168,8 @@ def prepare_rows(
     )
     rules = None
     if config.move_missing:
-        rules = find_rules(x[trained], observed[trained], group=group)
+        known = x[trained], observed[trained]
+        rules = find_rules(*known, group=group, is_num=is_num)
 
     moments = whole = None
     if config.guide and x.shape[1] <= MAX_COORDINATES:
@@ -159,7 +182,15 @@ def prepare_rows(
     fills = None
     levels = _levels(x, observed, group=group, is_num=is_num)
     if config.move_missing:
-        fills = _guesses(x, observed, group=group, levels=levels, guide=guide, rng=rng)
+        fills = _guesses(
+            x,
+            observed,
+            group=group,
+            levels=levels,
+            atoms=atoms,
+            guide=guide,
+            rng=rng,
+        )
     validation = make_validation(
         torch.from_numpy((x if fills is None else fills[0])[held]),
         torch.from_numpy(observed[held]),
@@ -177,10 +208,12 @@ def prepare_rows(
         x=tensor(x[trained]),
         observed=tensor(observed[trained]),
         weights=None if weights is None else tensor(weights[trained]),
+        held_weights=None if weights is None else tensor(weights[held]),
         fills=None if fills is None else tensor(fills[:, trained]),
         rules=None if rules is None else rules.to(device),
         validation=None if validation is None else validation.to(device),
         levels=[(tensor(place), tensor(codes)) for place, codes in levels],
+        atoms=atoms.to(device),
         guide=guide,
         whole_guide=None if whole is None else _gaussian(*whole).to(device),
     )
@@ -265,7 +298,7 @@ def _levels(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return coordinates and encoded categories of every column of categories."""
     levels = []
-    for k in np.unique(group[~is_num]):
+    for k in np.setdiff1d(group[~is_num], group[is_num]):
         place = np.flatnonzero(group == k)
         seen = x[observed[:, place[0]]][:, place]
         if len(seen):
@@ -279,13 +312,14 @@ def _guesses(
     *,
     group: np.ndarray,
     levels: list[tuple[np.ndarray, np.ndarray]],
+    atoms: Atoms,
     guide: Gaussian | None,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Fill the holes several times over, shape (n_fills, n, d), float32.
 
-    By draws of the Gaussian, categories moved to the nearest that occurs; without a
-    Gaussian by values of other rows.
+    By draws of the Gaussian, categories moved to the nearest that occurs and numbers
+    to the atom they say; without a Gaussian by values of other rows.
     """
     if observed.all():
         return x[None]
@@ -306,6 +340,8 @@ def _guesses(
             cells = np.ix_(holes, place)
             near = _nearest(torch.from_numpy(fill[cells]), torch.from_numpy(codes))
             fill[cells] = near.numpy()
+        snapped = atoms.snap(torch.from_numpy(fill)).numpy()
+        fill[~observed] = snapped[~observed]
     return fills
 
 

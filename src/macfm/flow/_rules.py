@@ -53,7 +53,7 @@ class Rules:
 
 
 def find_rules(
-    x: np.ndarray, observed: np.ndarray, *, group: np.ndarray
+    x: np.ndarray, observed: np.ndarray, *, group: np.ndarray, is_num: np.ndarray
 ) -> Rules | None:
     """Find the rules in the holes of encoded rows; None if there are none.
 
@@ -61,8 +61,8 @@ def find_rules(
     ----------
     x, observed : ndarray, shape (n, d)
         Encoded rows and where they hold a value.
-    group : ndarray of int64, shape (d,)
-        Column of each coordinate.
+    group, is_num : ndarray, shape (d,)
+        Column of each coordinate, and whether it is numeric.
     """
     n_groups = int(group.max()) + 1 if len(group) else 0
     first = np.searchsorted(group, np.arange(n_groups))
@@ -80,7 +80,10 @@ def find_rules(
         expected = here * n_holes[k]
         clear = expected - there * n_holes[k] > 3 * np.sqrt(expected)
         fewer = mixed & clear & (ratio < 0.5)
-        codes = _codes(x[np.ix_(with_k, group == k)])
+        place = group == k
+        if is_num[place].any():
+            place &= is_num  # a number says what its atoms say
+        codes = _codes(x[np.ix_(with_k, place)])
         follows = mixed & (_explained(recorded[with_k], codes) >= _EXPLAINED)
         fewer[k] = follows[k] = False
         gone[k] = np.where(fewer, 1 - ratio, 0.0)

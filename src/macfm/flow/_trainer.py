@@ -252,9 +252,12 @@ def train(
         partial(flow_matching_loss, network, config=loss_config),
         config=config.step,
     )
-    averaged = step_on.averaged
+    averaged: nn.Module = step_on.averaged
+    guess = None
     if guide is not None:
         averaged = GuidedEnsemble.alone(guide, averaged, path=path)
+        if validation is not None:
+            guess = validation.guess_of(guide, path=path)
     rate = _LearningRate(config)
     best = _Best(step_on.averaged)
     history: list[Evaluation] = []
@@ -276,7 +279,9 @@ def train(
                 continue
             row_errors, val_error = None, math.nan
             if validation is not None:
-                row_errors = validation.row_errors(averaged, path=path)
+                row_errors = validation.row_errors(
+                    step_on.averaged, path=path, guess=guess
+                )
                 val_error = math.sqrt(row_errors.sum().item() / validation.n_cells)
             loss, fm, stab, cons = step_on.losses()
             evaluation = Evaluation(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._guide import Guess
 from macfm.flow._masks import Masks, sample_masks
 from macfm.flow._path import Path, PathSample, end_point
 from macfm.flow._rules import Rules
@@ -46,12 +47,15 @@ class Validation:
             eps=self.eps.to(device),
         )
 
-    def row_errors(self, network: nn.Module, *, path: Path) -> Tensor:
+    def row_errors(
+        self, network: nn.Module, *, path: Path, guess: Guess | None = None
+    ) -> Tensor:
         """Sum the squared errors of the end point over the hidden cells of each row.
 
+        A network that stands around a guide is given its guess, from `guess_of`.
         Returns shape ``(n,)``, float64, on the CPU.
         """
-        end = self.end_points(network, t=self.t, path=path)
+        end = self.end_points(network, t=self.t, path=path, guess=guess)
         miss = torch.where(self.masks.tgt, end - self.x, 0.0)
         errors = miss.double().square().sum(dim=1)
         # the same rows come back under several masks
@@ -63,12 +67,21 @@ class Validation:
         return torch.where(self.masks.cond, self.x, end)
 
     @torch.no_grad()
-    def end_points(self, network: nn.Module, *, t: float, path: Path) -> Tensor:
+    def guess_of(self, guide: nn.Module, *, path: Path) -> Guess:
+        """Return what a guide says at the time at which networks are read."""
+        sample = self._sample(torch.arange(len(self.x)), t=self.t, path=path)
+        return guide(sample.x_t, sample.s_t, self.masks.cond)
+
+    @torch.no_grad()
+    def end_points(
+        self, network: nn.Module, *, t: float, path: Path, guess: Guess | None = None
+    ) -> Tensor:
         """Follow the velocity from the path's point at time t, shape ``(n, d)``."""
         ends = []
         for rows in torch.arange(len(self.x)).split(_BATCH):
             sample = self._sample(rows, t=t, path=path)
-            v_t = network(sample.x_t, sample.t, self.masks.cond[rows])
+            said = () if guess is None else (Guess(guess.v_s[rows], guess.scale[rows]),)
+            v_t = network(sample.x_t, sample.t, self.masks.cond[rows], *said)
             v_s = path.from_space(v_t, sample.ds_t)
             ends.append(end_point(sample.x_t, v_s, sample.s_t))
         return torch.cat(ends)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from macfm.flow import (
     ROW_STEP,
+    Atoms,
     Path,
     RowBatch,
     aggregate,
@@ -37,6 +38,8 @@ class Filler:
     """The velocity network."""
     is_num: np.ndarray
     """Whether each coordinate is numeric, shape ``(d,)``."""
+    atoms: Atoms
+    """Values that columns of numbers repeat, on the CPU."""
     path: Path
     """The path it was trained on."""
     seed: int
@@ -82,8 +85,10 @@ class Filler:
         """Yield ``(n_draws, n_batch, d)`` for one batch of rows after the other.
 
         The draws of a row are evaluated together, so many draws mean few rows at a
-        time, down to 64, and beyond that some draws after the others.
+        time, down to 64, and beyond that some draws after the others. Each is brought
+        to the atoms that it speaks of.
         """
+        atoms = self.atoms.to(self.device)
         n_points = self._batch_size
         n_rows = max(n_points // len(draws), ROW_STEP)
         n_together = max(n_points // ROW_STEP, 1)
@@ -105,7 +110,7 @@ class Filler:
                     )[:, : batch.n_rows]
                     for piece in pieces
                 ]
-                yield filled[0] if len(filled) == 1 else torch.cat(filled)
+                yield atoms.snap(torch.cat(filled))
 
     @property
     def _batch_size(self) -> int:

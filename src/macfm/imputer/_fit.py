@@ -13,11 +13,11 @@ import torch
 from macfm._errors import Said
 from macfm._warn import warn_user
 from macfm._words import count
-from macfm.flow import GuidedEnsemble
+from macfm.flow import MAX_COORDINATES, GuidedEnsemble
 from macfm.imputer._input import name_columns, report_empty
 from macfm.imputer._model import FittedModel
 from macfm.imputer._settings import Settings
-from macfm.imputer._training import Trained, train_networks
+from macfm.imputer._training import Trained, atoms_of, train_networks
 from macfm.table import (
     Cells,
     Encoded,
@@ -66,13 +66,7 @@ def fit_model(
     on_frame: bool,
 ) -> Fit:
     """Understand the columns of a table, encode it and train on it."""
-    schema = TableSchema.infer(
-        table,
-        **{name: parameters[name] for name in _KINDS},
-        max_one_hot=settings.values["max_one_hot"],
-        only=parameters["only"],
-        ignore=[*(parameters["ignore"] or ()), *(parameters["id"] or ())] or None,
-    )
+    schema = _schema_of(table, parameters=parameters, settings=settings)
     wishes = wishes_of(schema, table, parameters)
     report_empty(
         schema,
@@ -95,6 +89,7 @@ def fit_model(
             weights=weights,
             group=encoder.group,
             is_num=encoder.is_num,
+            atoms=atoms_of(encoder),
             settings=settings,
             seed=seed,
             device=device,
@@ -114,6 +109,26 @@ def fit_model(
         on_frame=on_frame,
     )
     return Fit(model, table, encoded, wishes, to_fill, settings, device)
+
+
+def _schema_of(
+    table: Table, *, parameters: Mapping[str, Any], settings: Settings
+) -> TableSchema:
+    """Understand the columns; atoms must not take a table out of the guide's reach."""
+    schema = TableSchema.infer(
+        table,
+        **{name: parameters[name] for name in _KINDS},
+        max_one_hot=settings.values["max_one_hot"],
+        atoms=settings.values["atoms"],
+        only=parameters["only"],
+        ignore=[*(parameters["ignore"] or ()), *(parameters["id"] or ())] or None,
+    )
+    d = sum(column.width for column in schema.columns)
+    n_atoms = sum(len(column.atoms or ()) for column in schema.columns)
+    wanted = settings.network.guide and settings.network.precondition
+    if wanted and d - n_atoms <= MAX_COORDINATES < d:
+        return schema.without_atoms()
+    return schema
 
 
 def wishes_of(

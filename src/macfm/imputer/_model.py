@@ -14,6 +14,7 @@ from torch import nn
 from macfm.flow import Path
 from macfm.imputer._filler import Filler
 from macfm.imputer._settings import ReadOut
+from macfm.imputer._training import atoms_of
 from macfm.table import Cells, Encoded, Table, TableEncoder, TableSchema, Wishes
 
 
@@ -54,6 +55,7 @@ class FittedModel:
         return Filler(
             network=self.network,
             is_num=self.encoder.is_num,
+            atoms=atoms_of(self.encoder),
             path=self.path,
             seed=self.seed,
             read_out=read_out,

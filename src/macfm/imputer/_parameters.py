@@ -97,8 +97,8 @@ _DECLARED = (
         "d_model",
         integer(1),
         "Width of the network.",
-        BySize(128, 256, 512),
-        fast=BySize(128, 256, 256),
+        BySize(128, 128, 512),
+        fast=BySize(128, 128, 256),
         best=512,
         paper=512,
     ),
@@ -159,11 +159,27 @@ _DECLARED = (
         paper=False,
     ),
     Parameter(
+        "n_trees",
+        integer(0),
+        "Extremely randomised trees for each column, grown on rows that the networks "
+        "have filled, and believed as far as held-out rows say. Needs `guide`.",
+        BySize(60, 60, 0),
+        paper=0,
+    ),
+    Parameter(
         "max_one_hot",
         integer(2),
         "Columns of up to this many categories are encoded one-hot, those of more as "
         "analog bits.",
         64,
+    ),
+    Parameter(
+        "atoms",
+        FLAG,
+        "Whether numbers that a column often repeats, such as an amount that is mostly "
+        "0, get coordinates of their own, so that draws hold them exactly.",
+        True,
+        paper=False,
     ),
     Parameter(
         "schedule",
@@ -234,8 +250,8 @@ _DECLARED = (
         "max_steps",
         integer(1),
         "Most training steps.",
-        BySize(2000, 2000, 6000),
-        fast=BySize(800, 800, 2000),
+        BySize(1000, 1500, 6000),
+        fast=BySize(400, 600, 2000),
         best=BySize(3000, 3000, 8000),
         paper=8000,
     ),

@@ -37,6 +37,7 @@ from macfm.imputer._model_file import (
 )
 from macfm.imputer._old_words import in_new_words
 from macfm.imputer._parameters import EXPERT, READ_OUT, RULES
+from macfm.imputer._saved_polish import from_arrays, to_arrays
 from macfm.imputer._settings import Settings, resolve
 from macfm.imputer._training import resolve_device
 from macfm.table import TableEncoder, is_mask, read_wishes
@@ -54,7 +55,7 @@ _MAX_MEMBER = 2**27
 # Follow from the columns, so they are built and not read.
 _DERIVED = ("group", "member")
 # What models saved before a setting existed were fitted with.
-_BEFORE = {"guide": False, "optimizer": "adamw"}
+_BEFORE = {"guide": False, "optimizer": "adamw", "atoms": False, "n_trees": 0}
 # Parameters that a model does not depend on.
 _FREE = {
     "empty_columns": "keep",
@@ -121,6 +122,7 @@ def _contents(imputer: Any) -> ModelContents:
         encoder=model.encoder,
         networks=[_weights(member) for member in members if member is not None],
         guide=_guide_arrays(network),
+        polish=_polish_arrays(network),
         history={str(k): c.to_numpy() for k, c in model.history.items()},
         seed=model.seed,
         n_steps=model.n_steps,
@@ -154,6 +156,12 @@ def _guide_arrays(network: nn.Module | None) -> dict[str, np.ndarray]:
         "trust": network.trust,
     }
     return {name: part.cpu().numpy() for name, part in parts.items()}
+
+
+def _polish_arrays(network: nn.Module | None) -> dict[str, np.ndarray]:
+    """Return trees, shares, spreads and levels of what is added to the networks."""
+    polish = network.polish if isinstance(network, GuidedEnsemble) else None
+    return {} if polish is None else to_arrays(polish)
 
 
 def _weights(network: nn.Module) -> dict[str, np.ndarray]:
@@ -274,7 +282,12 @@ def _network(contents: ModelContents, settings: Settings) -> nn.Module | None:
     ]
     if guided:
         guide, trust = _guide(contents.guide, d=encoder.d, n_members=len(members))
-        return GuidedEnsemble(guide, members, trust, path=settings.path).eval()
+        network = GuidedEnsemble(guide, members, trust, path=settings.path)
+        if contents.polish:
+            network.polish = from_arrays(contents.polish, group=encoder.group)
+        return network.eval()
+    if contents.polish:
+        raise ValueError("there are trees but no guide")
     return members[0] if len(members) == 1 else Ensemble(members).eval()
 
 

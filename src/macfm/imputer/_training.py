@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 from macfm._errors import ParameterError, Said
 from macfm.flow import (
     N_KNOTS,
+    Atoms,
     Ensemble,
     Evaluation,
     GuidedEnsemble,
@@ -25,7 +27,10 @@ from macfm.flow import (
     TrainingRows,
     TrainResult,
     as_records,
+    calibrated,
+    fit_trees,
     make_network,
+    mean_rows,
     measure_trust,
     no_better_than_mean,
     prepare_rows,
@@ -34,9 +39,14 @@ from macfm.flow import (
 from macfm.imputer._progress import training_progress
 from macfm.imputer._settings import Settings
 from macfm.imputer._threads import worthwhile_threads
+from macfm.table import TableEncoder
 
 # Left to a network whose budget the guide has used up.
 _LEAST_SECONDS = 1e-3
+# Below this many rows trees are grown again from all of them, held-out ones included.
+_FEW_ROWS = 2_000
+# Share of a budget that is left for trees.
+_TREES_SHARE = 0.25
 # torch's generator and its number of threads are those of the whole process.
 _ALONE = threading.RLock()
 
@@ -117,6 +127,13 @@ def reproducible(seed: int, device: torch.device) -> Iterator[None]:
                 torch.set_float32_matmul_precision(precision)
 
 
+def atoms_of(encoder: TableEncoder) -> Atoms:
+    """Return the values that columns of numbers repeat, as tensors on the CPU."""
+    atoms = encoder.atoms
+    fields = Atoms.__dataclass_fields__
+    return Atoms(**{name: torch.from_numpy(getattr(atoms, name)) for name in fields})
+
+
 def train_networks(
     x: np.ndarray,
     observed: np.ndarray,
@@ -124,6 +141,7 @@ def train_networks(
     weights: np.ndarray | None,
     group: np.ndarray,
     is_num: np.ndarray,
+    atoms: Atoms,
     settings: Settings,
     seed: int,
     device: torch.device,
@@ -139,6 +157,8 @@ def train_networks(
         How much each row counts; rows of weight 0 take no part.
     group, is_num : ndarray, shape (d,)
         Column of each coordinate, and whether it is numeric.
+    atoms : Atoms
+        Values that columns of numbers repeat, on the CPU.
     settings : Settings
         The resolved settings.
     seed : int
@@ -167,6 +187,7 @@ def train_networks(
             weights=weights,
             group=group,
             is_num=is_num,
+            atoms=atoms,
             path=settings.path,
             config=_row_config(settings),
             seed=seed,
@@ -183,6 +204,8 @@ def train_networks(
         )
         course.run()
         network = course.network()
+        if isinstance(network, GuidedEnsemble):
+            course.polish(network)
         unknowable = course.unknowable(network)
     if isinstance(network, GuidedEnsemble):
         assert rows.whole_guide is not None
@@ -298,9 +321,9 @@ class _Course:
             return torch.zeros(N_KNOTS, len(self.group), device=self.group.device)
         assert rows.guide is not None
         alone = GuidedEnsemble.alone(rows.guide, path=path)
-        return measure_trust(
-            velocity, alone, rows.validation, group=self.group, path=path
-        )
+        # A column's number and its atoms are judged apart: the mean reads one alone.
+        part = 2 * self.group + self.is_num
+        return measure_trust(velocity, alone, rows.validation, group=part, path=path)
 
     def network(self) -> nn.Module:
         """Return the networks as one."""
@@ -309,17 +332,55 @@ class _Course:
             return GuidedEnsemble(self.rows.guide, self.members, trust, path=path)
         return self.members[0] if len(self.members) == 1 else Ensemble(self.members)
 
-    def unknowable(self, network: nn.Module) -> np.ndarray:
-        """Return the columns that are filled no better than by their mean."""
-        if self.rows.validation is None:
-            return np.zeros(0, dtype=np.intp)
-        found = no_better_than_mean(
+    def polish(self, network: GuidedEnsemble) -> None:
+        """Grow trees beside the networks; find out how far they help."""
+        rows, settings = self.rows, self.settings
+        known = rows.validation
+        spent = time.perf_counter() - self.began
+        out_of_time = spent >= (settings.train.max_seconds or math.inf)
+        at_rest = settings.path.readout_time > 0  # there is no mean at t = 0 to add to
+        if known is None or at_rest or self.interrupted or self.starved or out_of_time:
+            return
+        fit = partial(
+            fit_trees,
+            group=self.group,
+            fill=partial(mean_rows, network, path=settings.path),
+            n_trees=settings.values["n_trees"],
+            n_jobs=torch.get_num_threads(),
+        )
+        trees = []
+        if settings.values["n_trees"]:
+            rng = np.random.default_rng(self.seed)
+            trees = fit(rows.x, rows.observed, weights=rows.weights, rng=rng)
+        polish = calibrated(
             network,
-            self.rows.validation,
+            trees,
+            known,
+            levels=rows.levels,
+            atoms=rows.atoms.number,
             group=self.group,
             is_num=self.is_num,
-            path=self.settings.path,
+            path=settings.path,
+            solver=settings.read_out.solver,
+            generator=torch.Generator(self.group.device).manual_seed(self.seed),
         )
+        if len(polish.trees) and len(rows.x) < _FEW_ROWS:
+            rng = np.random.default_rng(self.seed)
+            x, observed, weights = rows.with_held_out()
+            grown = fit(x, observed, weights=weights, rng=rng)
+            polish.replant(grown)
+        network.polish = polish
+
+    def unknowable(self, network: nn.Module) -> np.ndarray:
+        """Return the columns that are filled no better than by their mean."""
+        known = self.rows.validation
+        if known is None:
+            return np.zeros(0, dtype=np.intp)
+        mean = known.mean(network, path=self.settings.path)
+        if isinstance(network, GuidedEnsemble) and network.polish is not None:
+            center = network.polish.center(known.x, known.masks.cond, mean)
+            mean = center.polished
+        found = no_better_than_mean(mean, known, group=self.group, is_num=self.is_num)
         return np.flatnonzero(found.cpu().numpy())
 
 
@@ -346,6 +407,8 @@ def _within_budget(settings: Settings, *, spent: float, k: int) -> TrainConfig:
     budget = settings.train.max_seconds
     if budget is None:
         return settings.train
+    if settings.values["n_trees"]:
+        budget *= 1 - _TREES_SHARE
     left = max((budget - spent) / (settings.n_networks - k), _LEAST_SECONDS)
     return replace(settings.train, max_seconds=left)
 

@@ -15,7 +15,7 @@ from macfm.table._column import (
     Kind,
     seldom_repeats,
 )
-from macfm.table._encoder import Encoded, TableEncoder
+from macfm.table._encoder import Encoded, EncodedAtoms, TableEncoder
 from macfm.table._expression import column_text
 from macfm.table._flags import append_flags
 from macfm.table._hints import number_mark
@@ -31,6 +31,7 @@ __all__ = [
     "ColumnData",
     "ColumnSchema",
     "Encoded",
+    "EncodedAtoms",
     "Family",
     "Kind",
     "Table",

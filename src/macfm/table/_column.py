@@ -67,6 +67,8 @@ KINDS = {
 }
 
 _DAY = np.timedelta64(1, "D")
+# Fields of a column that hold several values.
+_TUPLES = {"bounds", "categories", "limits", "atoms"}
 
 
 class ColumnTypeError(ColumnError, TypeError):
@@ -110,6 +112,9 @@ class ColumnSchema:
         Time zone in which they respect it.
     limits : tuple of int, or None
         Range of an integer dtype.
+    atoms : tuple of numbers, or None
+        Values that a column of numbers often repeats, the most frequent first. Each has
+        a coordinate after that of the number.
 
     Examples
     --------
@@ -131,6 +136,7 @@ class ColumnSchema:
     unit: str | None = None
     tz: str | None = None
     limits: tuple[int, int] | None = None
+    atoms: tuple | None = None
 
     @property
     def role(self) -> str | None:
@@ -154,7 +160,9 @@ class ColumnSchema:
         """Return a dict of JSON types."""
         plain = {field: getattr(self, field) for field in self.__dataclass_fields__}
         plain["name"] = to_tagged(self.name)
-        for field in ("bounds", "categories", "limits"):
+        if self.atoms is None:
+            del plain["atoms"]  # columns of earlier models have no such field
+        for field in _TUPLES & set(plain):
             if plain[field] is not None:
                 plain[field] = [to_tagged(value) for value in plain[field]]
         return plain
@@ -162,13 +170,12 @@ class ColumnSchema:
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> ColumnSchema:
         """Undo ``to_json``; what the fields hold is checked by ``check_column``."""
-        if not isinstance(plain, Mapping) or set(plain) != set(
-            cls.__dataclass_fields__
-        ):
+        names = set(cls.__dataclass_fields__)
+        if not isinstance(plain, Mapping) or {*plain, "atoms"} != names:
             raise ValueError("a stored column has other fields than it should have")
         fields = dict(plain)
         fields["name"] = from_tagged(fields["name"])
-        for field in ("bounds", "categories", "limits"):
+        for field in _TUPLES & set(fields):
             if fields[field] is not None:
                 fields[field] = tuple(from_tagged(value) for value in fields[field])
         return cls(**fields)

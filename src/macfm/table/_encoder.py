@@ -46,6 +46,22 @@ class Encoded:
     observed: np.ndarray
 
 
+@dataclass(frozen=True)
+class EncodedAtoms:
+    """The k atoms of all columns as coordinates; arrays of shape (k,)."""
+
+    #: Coordinate that says whether the cell holds the atom.
+    flag: np.ndarray
+    #: Coordinate of the column's number.
+    number: np.ndarray
+    #: What the number is in cells that hold the atom, float32.
+    value: np.ndarray
+    #: What the flag is in other cells, float32.
+    low: np.ndarray
+    #: What the flag is in cells that hold the atom, float32.
+    high: np.ndarray
+
+
 class TableEncoder:
     """Statistics of the observed cells of fit, and the maps they give.
 
@@ -56,7 +72,7 @@ class TableEncoder:
     d : int
         Number of coordinates.
     is_num : ndarray of bool of shape (d,)
-        True for numbers, ranks and times, False for categories.
+        True for numbers, ranks and times, False for categories and atoms.
     group : ndarray of int64 of shape (d,)
         Position of the coordinate's column among the modelled ones.
 
@@ -81,10 +97,11 @@ class TableEncoder:
         self.schema = schema
         self._codecs = codecs
         widths = [column.width for column in schema.modelled]
-        is_num = [column.encoding == "scalar" for column in schema.modelled]
+        scalar = np.array([c.encoding == "scalar" for c in schema.modelled], dtype=bool)
         self.d = sum(widths)
-        self.is_num = np.repeat(np.array(is_num, dtype=bool), widths)
         self.group = np.repeat(np.arange(len(widths), dtype=np.int64), widths)
+        # The number comes first, then its atoms.
+        self.is_num = scalar[self.group] & (np.diff(self.group, prepend=-1) > 0)
 
     @classmethod
     def fit(cls, table: Table, schema: TableSchema) -> TableEncoder:
@@ -155,6 +172,20 @@ class TableEncoder:
                     break
                 return codec.probabilities(_finite(x[:, place], name))
         raise at_fault(name, "is not a modelled column of categories")
+
+    @property
+    def atoms(self) -> EncodedAtoms:
+        """Where the atoms of columns of numbers lie, and what they are."""
+        places: list[tuple[int, int]] = []
+        values: list[tuple[float, float, float]] = []
+        for _, _, codec, place in self._modelled():
+            if isinstance(codec, NumberCodec):
+                flags = range(place.start + 1, place.stop)
+                places += [(flag, place.start) for flag in flags]
+                values += zip(codec.atoms.numbers, *codec.atoms.levels, strict=True)
+        flag, number = np.array(places, dtype=np.int64).reshape(-1, 2).T.copy()
+        value, low, high = np.array(values, dtype=np.float32).reshape(-1, 3).T.copy()
+        return EncodedAtoms(flag, number, value, low, high)
 
     def unseen(self, table: Table) -> dict[Hashable, list]:
         """Collect, by column, observed categories which fit did not know."""

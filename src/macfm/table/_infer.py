@@ -12,6 +12,7 @@ import pandas as pd
 
 from macfm._errors import ColumnError, ParameterError, Said
 from macfm._warn import warn_user
+from macfm.table._atoms import find_atoms
 from macfm.table._bounds import resolve_bounds
 from macfm.table._categories import category_key, category_values, value_keys
 from macfm.table._column import (
@@ -47,6 +48,7 @@ def infer_columns(
     bounds: Mapping[Hashable, Any] | str | None,
     numeric_transform: str | Mapping[Hashable, str],
     max_one_hot: int,
+    atoms: bool,
     only: Sequence[Hashable] | None,
     ignore: Sequence[Hashable] | None,
 ) -> list[ColumnSchema]:
@@ -89,6 +91,8 @@ def infer_columns(
                 column, data, wished, as_numbers=name in wishes["numeric"]
             )
         column = _with_transform(column, data, numeric_transform)
+        if atoms:
+            column = _with_atoms(column, data)
         filled = column.kind != "empty" and (only is None or name in wishes["only"])
         columns.append(replace(column, impute=filled))
     _warn_numbers(table, columns, wishes)
@@ -239,6 +243,14 @@ def _with_transform(
         seen = differences(data.seen, data, choose_origin(data))
         chosen = "quantile" if heavy_tailed(seen) else "standard"
     return replace(column, transform=chosen)
+
+
+def _with_atoms(column: ColumnSchema, data: ColumnData) -> ColumnSchema:
+    """Give values that a column of numbers often repeats coordinates of their own."""
+    if column.role != "number":
+        return column
+    atoms = find_atoms(column, data, origin=choose_origin(data))
+    return replace(column, atoms=atoms, width=1 + len(atoms)) if atoms else column
 
 
 def _warn_numbers(

@@ -1,4 +1,4 @@
-"""Columns of numbers and times: one coordinate each."""
+"""Columns of numbers and times: one coordinate each, and one for each atom."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from macfm.table._atoms import AtomCodec, offsets_of, shares_of
 from macfm.table._column import ColumnData, ColumnSchema
 from macfm.table._limits import Limit, fold, squeeze
 from macfm.table._ticks import NANOSECONDS, advance, before, distance, join, snap, split
@@ -26,6 +27,8 @@ class NumberCodec:
     origin: int
     #: The map from distances to x.
     transform: NumericTransform
+    #: The map from distances to the coordinates of the atoms.
+    atoms: AtomCodec
     #: The bounds as distances from the origin, at most two. None of them (as in models
     #: of earlier versions) means that values beyond a bound move onto it.
     limits: tuple[Limit, ...] = ()
@@ -40,24 +43,28 @@ class NumberCodec:
         ends = _ends(column, origin)
         inner = seen[np.all([s * seen >= s * end for s, end in ends.items()], axis=0)]
         limits = tuple(Limit.fit(end, inner, sign) for sign, end in ends.items())
-        return cls(column, origin, transform, limits)
+        shares = shares_of(offsets_of(column, origin), seen)
+        atoms = AtomCodec.make(column, origin, transform, shares)
+        return cls(column, origin, transform, atoms, limits)
 
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
-        """Return x of shape (n, 1) and the flag of what it says, shape (n,)."""
-        x = np.zeros((len(data.values), 1))
+        """Return x of shape (n, width) and the flag of what it says, shape (n,)."""
+        x = np.zeros((len(data.values), self.column.width))
         seen = differences(data.seen, data, self.origin)
         x[data.observed, 0] = self.transform.forward(seen)
+        x[data.observed, 1:] = self.atoms.encode(seen)
         return x, data.observed
 
     def decode(
         self, x: np.ndarray, target: ColumnData, *, drawn: bool = False
     ) -> np.ndarray:
-        """Turn x of shape (m, 1) into m canonical values for the target column.
+        """Turn x of shape (m, width) into m canonical values for the target column.
 
         ``drawn`` tells whether they are draws or central values.
         """
         offset = self.transform.inverse(x[:, 0])
         offset = (fold if drawn else squeeze)(offset, self.limits)
+        offset = self.atoms.restore(offset, x)
         if self.column.role == "time":
             return self._times(offset, target)
         lo, hi = self.column.bounds or (None, None)
@@ -101,7 +108,9 @@ class NumberCodec:
         # The origin may lie beyond int64, hence its digits.
         digits = np.frombuffer(str(self.origin).encode("ascii"), dtype=np.uint8)
         limits = {_SIDES[limit.sign]: limit.to_array() for limit in self.limits}
-        return {"origin": digits.copy(), **self.transform.to_arrays(), **limits}
+        shares = {"shares": self.atoms.shares} if self.column.atoms else {}
+        told = {"origin": digits.copy(), **self.transform.to_arrays()}
+        return told | limits | shares
 
     @classmethod
     def from_arrays(
@@ -114,7 +123,10 @@ class NumberCodec:
             for sign, end in _ends(column, origin).items()
             if _SIDES[sign] in arrays
         )
-        return cls(column, origin, NumericTransform.from_arrays(arrays), limits)
+        transform = NumericTransform.from_arrays(arrays)
+        shares = arrays.get("shares", np.empty(0))
+        atoms = AtomCodec.make(column, origin, transform, shares)
+        return cls(column, origin, transform, atoms, limits)
 
 
 def _ends(column: ColumnSchema, origin: int) -> dict[int, float]:

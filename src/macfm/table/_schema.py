@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -45,6 +45,7 @@ class TableSchema:
         bounds: Mapping[Hashable, Any] | str | None = "auto",
         numeric_transform: str | Mapping[Hashable, str] = "standard",
         max_one_hot: int = 64,
+        atoms: bool = True,
         only: Sequence[Hashable] | None = None,
         ignore: Sequence[Hashable] | None = None,
     ) -> TableSchema:
@@ -71,6 +72,9 @@ class TableSchema:
         max_one_hot : int, default=64
             Columns of up to this many categories get one coordinate a category, those
             of more get analog bits.
+        atoms : bool, default=True
+            Whether values that a column of numbers often repeats get coordinates of
+            their own.
         only : list of names, default=None
             Columns to fill; all when None.
         ignore : list of names, default=None
@@ -84,10 +88,17 @@ class TableSchema:
             bounds=bounds,
             numeric_transform=numeric_transform,
             max_one_hot=max_one_hot,
+            atoms=atoms,
             only=only,
             ignore=ignore,
         )
         return cls(columns)
+
+    def without_atoms(self) -> TableSchema:
+        """Return the same columns, their repeated values numbers like all others."""
+        return TableSchema(
+            [replace(c, atoms=None, width=1) if c.atoms else c for c in self.columns]
+        )
 
     @property
     def names(self) -> list[Hashable]:

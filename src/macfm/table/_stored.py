@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from macfm.table._atoms import MAX_ATOMS
 from macfm.table._categories import category_key
 from macfm.table._column import FAMILIES, KINDS, ColumnSchema, categories_of
 from macfm.table._ticks import NANOSECONDS
@@ -29,6 +30,7 @@ def check_column(column: ColumnSchema) -> None:
         hash(column.name)
         _check_types(column)
         _check_kind(column)
+        _check_atoms(column)
         _check_categories(column)
         _check_bounds(column)
     except (TypeError, ValueError) as error:
@@ -70,7 +72,8 @@ def _check_kind(column: ColumnSchema) -> None:
     _need(column.kind in KINDS, "kind")
     if column.is_numeric:
         _need(column.family in KINDS[column.kind].families, "family")
-        _need(form[:2] == ("scalar", 1) and n is None, "encoding")
+        width = 1 + len(column.atoms or ())
+        _need(form[:2] == ("scalar", width) and n is None, "encoding")
         _need(column.transform in ("standard", "quantile"), "transform")
     elif column.kind == "ordinal":
         _need(form == ("scalar", 1, "standard"), "encoding")
@@ -104,6 +107,16 @@ def _check_categories(column: ColumnSchema) -> None:
             _need(isinstance(category, FAMILIES[column.family].types), "categories")
 
 
+def _check_atoms(column: ColumnSchema) -> None:
+    if column.atoms is None:
+        return
+    _need(column.role == "number" and 1 <= len(column.atoms) <= MAX_ATOMS, "atoms")
+    kind = float if column.kind == "numeric" else int
+    _need(all(type(atom) is kind for atom in column.atoms), "atoms")
+    _need(kind is int or np.isfinite(column.atoms).all(), "atoms")
+    _need(len(set(column.atoms)) == len(column.atoms), "atoms")
+
+
 def _check_bounds(column: ColumnSchema) -> None:
     if column.bounds is None:
         return
@@ -121,8 +134,11 @@ def check_arrays(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> None
         if column.encoding == "scalar":
             own = "ranks" if column.kind == "ordinal" else "origin"
             names = {own, "exponent", "landmarks", "scores", "mean", "std"}
-            sides = _check_limits(column, arrays)
-            _need(set(arrays) == names | sides, "its fields")
+            names |= _check_limits(column, arrays)
+            names |= {"shares"} if column.atoms else set()
+            _need(set(arrays) == names, "its fields")
+            if column.atoms:
+                _check_shares(_array(arrays, "shares", np.float64, 1), column.atoms)
             _check_transform(column, arrays)
             (_check_ranks if own == "ranks" else _check_origin)(column, arrays[own])
         else:
@@ -177,6 +193,11 @@ def _check_origin(column: ColumnSchema, digits: np.ndarray) -> None:
     _need(digits.dtype == np.uint8 and digits.ndim == 1, "origin")
     number = re.fullmatch(rb"-?[0-9]{1,400}", digits.tobytes())
     _need(number and (column.family != "float" or number[0] == b"0"), "origin")
+
+
+def _check_shares(shares: np.ndarray, atoms: tuple) -> None:
+    _need(len(shares) == len(atoms), "shares")
+    _need((shares > 0).all() and shares.sum() < 1, "shares")
 
 
 def _check_ranks(column: ColumnSchema, ranks: np.ndarray) -> None:

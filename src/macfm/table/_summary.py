@@ -22,7 +22,8 @@ def summarise(column: ColumnSchema, codec: Any | None) -> dict[str, Any]:
     Always ``name``, ``kind``, ``dtype``, ``imputed`` and ``reveals``, a list of what
     somebody who holds the model learns of the values of fit. Where there is such a
     thing ``categories``, ``frequencies``, ``bounds``, ``mean``, ``std``, ``quantiles``
-    (smallest, three quartiles, largest), ``n_quantiles``.
+    (smallest, three quartiles, largest), ``n_quantiles``, ``atoms`` and their
+    ``shares``.
     """
     told: dict[str, Any] = {
         "name": str(column.name),
@@ -60,6 +61,11 @@ def _number_facts(
 
     transform = codec.transform
     learned = [] if column.family == "float" else ["one of its values, near the median"]
+    repeated: dict[str, Any] = {}
+    if column.atoms:
+        shares = codec.atoms.shares.tolist()
+        repeated = {"atoms": list(column.atoms), "shares": shares}
+        learned.append("values that it often repeats, and how often")
     if len(transform.landmarks):
         from scipy.special import ndtr  # late: most readers of a table do without
 
@@ -73,11 +79,12 @@ def _number_facts(
         facts = {
             "quantiles": [_placed(value, column, codec.origin) for value in quartiles],
             "n_quantiles": len(offsets),
+            **repeated,
         }
         what = f"{len(offsets)} of its values, the smallest and the largest among them"
         return facts, [what, *learned]
     mean, std = _moments(transform)
-    facts = {"mean": _placed(mean, column, codec.origin)}
+    facts = {"mean": _placed(mean, column, codec.origin), **repeated}
     facts["std"] = _length(std) if column.unit else std
     return facts, ["its mean and standard deviation", *learned]
 

@@ -19,7 +19,7 @@ from macfm import _replace
 from macfm._errors import MacfmError
 
 FORMAT = "macfm model"
-VERSION = 2
+VERSION = 3
 """Version of the layout; files of a higher one are refused."""
 
 MAX_HEADER = 100_000_000
@@ -28,7 +28,7 @@ MAX_HEADER = 100_000_000
 _KEY = "macfm"
 # The digests' places while the header that will hold them is hashed.
 _NO_HEADER, _NO_TENSORS = "0" * 64, "1" * 64
-_DTYPES = {"F64": 8, "F32": 4, "I64": 8, "U8": 1}
+_DTYPES = {"F64": 8, "F32": 4, "I64": 8, "I32": 4, "U8": 1}
 _FIELDS = {"header_sha256", "tensors_sha256", "format", "version", "model"}
 _START = b'{"__metadata__":{"macfm":"'
 

@@ -30,6 +30,8 @@ class ModelContents:
     """Weights of each network, by name; none if nothing varied."""
     guide: dict[str, np.ndarray]
     """Mean, precision and trust of the guide; empty if there is none."""
+    polish: dict[str, np.ndarray]
+    """What held-out rows add to the networks' answers; empty if nothing."""
     history: Mapping[str, np.ndarray]
     """One column an array, one evaluation a row."""
     seed: int
@@ -49,8 +51,10 @@ class ModelContents:
 
     @property
     def version(self) -> int:
-        """Format of the file: models without a word on the guide are of the first."""
-        return 2 if "guide" in self.settings else 1
+        """Format of the file: the first knows no guide, the second no trees."""
+        if "guide" not in self.settings:
+            return 1
+        return 3 if "n_trees" in self.settings else 2
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON fields and tensors."""
@@ -76,6 +80,7 @@ class ModelContents:
         tensors = {f"encoder.{k}": v for k, v in self.encoder.to_arrays().items()}
         tensors |= {f"history.{k}": v for k, v in self.history.items()}
         tensors |= {f"guide.{k}": v for k, v in self.guide.items()}
+        tensors |= {f"polish.{k}": v for k, v in self.polish.items()}
         for k, weights in enumerate(self.networks):
             tensors |= {f"network.{k}.{name}": w for name, w in weights.items()}
         return fields, tensors
@@ -101,6 +106,7 @@ class ModelContents:
             encoder=TableEncoder.from_arrays(schema, parts["encoder"]),
             networks=[parts[f"network.{k}"] for k in range(training["n_networks"])],
             guide=parts["guide"],
+            polish=parts["polish"],
             history=_history(parts["history"], training["history"]),
             seed=training["seed"],
             n_steps=training["n_steps"],
@@ -120,6 +126,7 @@ def _sorted_tensors(
         "encoder": {},
         "history": {},
         "guide": {},
+        "polish": {},
     }
     for k in range(n_networks):
         parts[f"network.{k}"] = {}

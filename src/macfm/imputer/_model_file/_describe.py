@@ -101,6 +101,9 @@ def _reveals(contents: ModelContents) -> list[str]:
             c.kind in ("integer", "datetime", "timedelta") and c.family != "float"
             for c in columns
         ],
+        "it holds values that are often repeated, and how often": [
+            c.atoms is not None for c in columns
+        ],
         "it holds bounds and the observed values nearest to them": [
             c.bounds is not None for c in columns
         ],

@@ -1,0 +1,58 @@
+"""Draws of numbers that often repeat a value, brought to that value itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """Values that columns of numbers repeat; tensors of shape ``(k,)``.
+
+    Notes
+    -----
+    An atom a of a number x has a coordinate of its own, c, which is c₁ where x = a and
+    c₀ elsewhere. A draw says "a" if it is nearer to c₁ than to c₀,
+
+        p = (c − c₀) / (c₁ − c₀) > ½,
+
+    and of several atoms of one number the one with the largest p.
+    """
+
+    flag: Tensor
+    """Coordinate of each atom, int64."""
+    number: Tensor
+    """Coordinate of the number that repeats it, int64."""
+    value: Tensor
+    """The atom as a value of that coordinate."""
+    low: Tensor
+    """c₀, the flag where the number is another."""
+    high: Tensor
+    """c₁, the flag where the number is the atom."""
+
+    def to(self, device: torch.device) -> Atoms:
+        """Return the same on another device."""
+        parts = (self.flag, self.number, self.value, self.low, self.high)
+        return Atoms(*(part.to(device) for part in parts))
+
+    def snap(self, x: Tensor) -> Tensor:
+        """Make rows, shape ``(…, d)``, say of every atom yes or no, and be it if yes.
+
+        Rows of the table itself stay as they are.
+        """
+        if not len(self.flag):
+            return x
+        flags, numbers = self.flag.tolist(), self.number.tolist()
+        p = (x[..., flags] - self.low) / (self.high - self.low)
+        x, largest = x.clone(), torch.full_like(x, 0.5)
+        for k, j in enumerate(numbers):
+            larger = p[..., k] > largest[..., j]
+            x[..., j] = torch.where(larger, self.value[k], x[..., j])
+            largest[..., j] = torch.where(larger, p[..., k], largest[..., j])
+        for k, j in enumerate(numbers):
+            yes = (p[..., k] > 0.5) & (p[..., k] == largest[..., j])
+            x[..., flags[k]] = torch.where(yes, self.high[k], self.low[k])
+        return x

@@ -1,0 +1,122 @@
+"""Trees and spreads as the arrays of a model file, each checked when read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+
+from macfm.flow import ColumnTrees, Levels, Polish
+
+_KINDS = {
+    "place": np.int64,
+    "roots": np.int64,
+    "feature": np.int32,
+    "right": np.int32,
+    "threshold": np.float32,
+    "value": np.float32,
+    "depth": np.int64,
+}
+_MAX_DEPTH = 4_096
+
+
+def to_arrays(polish: Polish) -> dict[str, np.ndarray]:
+    """Return every array of a `Polish`, by name."""
+    arrays = {name: getattr(polish, name).cpu().numpy() for name in ("share", "spread")}
+    arrays["moves"] = polish.moves.cpu().numpy().astype(np.uint8)
+    for k, trees in enumerate(polish.trees):
+        for name in ColumnTrees.PARTS:
+            arrays[f"tree.{k}.{name}"] = getattr(trees, name).cpu().numpy()
+        arrays[f"tree.{k}.depth"] = np.array([trees.depth])
+    for k, levels in enumerate(polish.levels):
+        for name in ("place", "codes"):
+            arrays[f"levels.{k}.{name}"] = getattr(levels, name).cpu().numpy()
+    return arrays
+
+
+def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polish:
+    """Undo `to_arrays`; ValueError for anything that it does not give.
+
+    ``group`` is the column of each coordinate, shape ``(d,)``.
+    """
+    d, left = len(group), dict(arrays)
+    share, spread = (_numbers(left, name, (d,)) for name in ("share", "spread"))
+    moves = left.pop("moves", None)
+    if moves is None or moves.shape != (d,) or moves.dtype != np.uint8:
+        raise ValueError("moves must be a flag for each coordinate")
+    if not ((share >= 0) & (share <= 1)).all() or not (spread > 0).all():
+        raise ValueError("a share or spread is out of its range")
+    trees: list[ColumnTrees] = []
+    while f"tree.{len(trees)}.place" in left:
+        trees.append(_trees(left, f"tree.{len(trees)}.", group))
+    levels: list[Levels] = []
+    while f"levels.{len(levels)}.place" in left:
+        levels.append(_levels(left, f"levels.{len(levels)}.", group))
+    if left:
+        raise ValueError(f"{sorted(left)[0]!r} belongs to no trees")
+    tensors = (torch.from_numpy(part.copy()) for part in (share, spread, moves > 0))
+    return Polish(trees, *tensors, levels=levels)
+
+
+def _numbers(
+    left: dict[str, np.ndarray], name: str, shape: tuple[int, ...]
+) -> np.ndarray:
+    array = left.pop(name, None)
+    if array is None or array.shape != shape or array.dtype != np.float32:
+        raise ValueError(f"{name} must hold {shape[0]} numbers")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite")
+    return array
+
+
+def _trees(left: dict[str, np.ndarray], prefix: str, group: np.ndarray) -> ColumnTrees:
+    """Build the trees of a column from arrays in which every way ends in a leaf."""
+    parts: dict[str, np.ndarray] = {}
+    for name, kind in _KINDS.items():
+        array = left.pop(prefix + name, None)
+        if array is None or array.dtype != kind or array.ndim != 1 + (name == "value"):
+            raise ValueError(f"{name} of the trees is missing or of another kind")
+        parts[name] = array
+    place, roots, right = parts["place"], parts["roots"], parts["right"]
+    n, (depth,) = len(right), parts["depth"]
+    own = np.arange(n)
+    leaf = right == own
+    _check_place(place, group)
+    sound = (
+        n > 0
+        and parts["feature"].shape == parts["threshold"].shape == (n,)
+        and parts["value"].shape == (n, len(place))
+        and np.isfinite(parts["value"]).all()
+        and ((parts["feature"] >= 0) & (parts["feature"] < len(group))).all()
+        and ((leaf & (parts["threshold"] == -np.inf)) | (right > own + 1)).all()
+        and (right < n).all()
+        and not np.isnan(parts["threshold"]).any()
+        and len(roots) > 0
+        and ((roots >= 0) & (roots < n)).all()
+        and 0 <= depth <= _MAX_DEPTH
+    )
+    if not sound:
+        raise ValueError("the trees are not sound")
+    tensors = {name: torch.from_numpy(parts[name].copy()) for name in ColumnTrees.PARTS}
+    return ColumnTrees(tensors, depth=int(depth))
+
+
+def _levels(left: dict[str, np.ndarray], prefix: str, group: np.ndarray) -> Levels:
+    place, codes = (left.pop(prefix + name, None) for name in ("place", "codes"))
+    if place is None or codes is None or place.dtype != np.int64:
+        raise ValueError("levels of a column are missing")
+    _check_place(place, group)
+    if codes.ndim != 2 or codes.shape[1] != len(place) or codes.dtype != np.float32:
+        raise ValueError("the levels do not fit their column")
+    if not np.isfinite(codes).all() or not 1 < len(codes) <= len(place) + 1:
+        raise ValueError("the levels do not fit their column")
+    return Levels(torch.from_numpy(place.copy()), torch.from_numpy(codes.copy()))
+
+
+def _check_place(place: np.ndarray, group: np.ndarray) -> None:
+    """Refuse anything but the coordinates of one column."""
+    inside = place.ndim == 1 and len(place) > 0
+    inside = inside and bool(((place >= 0) & (place < len(group))).all())
+    if not inside or list(place) != np.flatnonzero(group == group[place[0]]).tolist():
+        raise ValueError("place must be the coordinates of a column")

@@ -1,0 +1,116 @@
+"""Packed trees say what scikit-learn's say, and never see the cell they look for."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import ExtraTreesRegressor
+
+from macfm.flow import fit_trees
+from macfm.flow._forest import _packed
+
+N, D = 300, 4
+
+
+def rows(seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(N, D)).astype(np.float32)
+    x[:, 3] = np.where(x[:, 0] * x[:, 1] > 0, 1.0, -1.0)  # trees find it, lines do not
+    return torch.from_numpy(x), torch.from_numpy(rng.random((N, D)) < 0.8)
+
+
+def by_zero(x, m_cond):
+    return torch.where(m_cond, x, 0.0)
+
+
+def grown(x, observed, *, fill=by_zero, weights=None, group=None, n_trees=20, seed=0):
+    return fit_trees(
+        torch.where(observed, x, 0.0),
+        observed,
+        weights=weights,
+        group=torch.arange(D) if group is None else group,
+        fill=fill,
+        n_trees=n_trees,
+        n_jobs=1,
+        rng=np.random.default_rng(seed),
+    )
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_packed_trees_are_the_trees(width):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 5)).astype(np.float32).round(1)  # many ties
+    y = rng.normal(size=(200, width)) + x[:, :1]
+    forest = ExtraTreesRegressor(7, random_state=0)
+    forest.fit(x, y if width > 1 else y[:, 0])
+    others, place = np.array([0, 2, 3, 5, 6]), np.arange(width) + 7
+    packed = _packed(forest, place=place, others=others)
+    wide = np.full((200, 10), np.nan, dtype=np.float32)
+    wide[:, others] = x
+    found = packed(torch.from_numpy(wide)).numpy()
+    np.testing.assert_allclose(
+        found, forest.predict(x).reshape(200, width), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_trees_find_what_depends_on_the_others():
+    x, observed = rows()
+    trees = {int(t.place[0]): t for t in grown(x, observed)}
+    new, _ = rows(seed=1)
+    sign = trees[3](new).squeeze(1)
+    assert ((sign > 0) == (new[:, 3] > 0)).float().mean() > 0.9
+
+
+def test_a_column_is_hidden_where_its_trees_learn():
+    x, observed = rows()
+    shown = []
+
+    def watching(x, m_cond):
+        shown.append(m_cond.clone())
+        return by_zero(x, m_cond)
+
+    grown(x, observed, fill=watching)
+    hidden = torch.stack([observed & ~m_cond for m_cond in shown])
+    assert torch.equal(hidden.sum(dim=0).bool(), observed)  # each cell in one turn
+    assert (hidden.sum(dim=0) <= 1).all()
+
+
+def test_what_is_filled_beside_a_cell_does_not_tell_it():
+    """A fill that copies the hidden cell into its neighbour would show in the error."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(400, D, generator=generator)
+    observed = torch.ones(400, D, dtype=torch.bool)
+    observed[:, 1] = False
+
+    def leaking(x, m_cond):
+        filled = by_zero(x, m_cond)
+        filled[:, 1] = filled[:, 0]  # what it knows of column 0
+        return filled
+
+    trees = {int(t.place[0]): t for t in grown(x, observed, fill=leaking)}
+    assert 1 not in trees  # nothing was observed
+    new = torch.randn(400, D, generator=generator)
+    filled = leaking(
+        torch.where(torch.tensor([False, True, True, True]), new, 0.0),
+        torch.tensor([False, True, True, True]).expand(400, D),
+    )
+    error = (trees[0](filled).squeeze(1) - new[:, 0]).square().mean()
+    assert error < 1.25 * new[:, 0].square().mean()
+
+
+def test_the_same_seed_grows_the_same_trees_and_weights_count():
+    x, observed = rows()
+    one, two = grown(x, observed), grown(x, observed)
+    for a, b in zip(one, two, strict=True):
+        assert torch.equal(a.threshold, b.threshold)
+        assert torch.equal(a.value, b.value)
+    heavy = torch.where(x[:, 3] > 0, 1.0, 1e-9)
+    biased = grown(x, observed, weights=heavy)
+    noise = torch.zeros(50, D)
+    assert biased[-1](noise).mean() > one[-1](noise).mean() + 0.3
+
+
+def test_columns_that_do_not_vary_or_stand_alone_have_no_trees():
+    x, observed = rows()
+    x[:, 2] = 1.0
+    assert [int(t.place[0]) for t in grown(x, observed)] == [0, 1, 3]
+    assert grown(x, observed, group=torch.zeros(D, dtype=torch.int64)) == []

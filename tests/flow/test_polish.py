@@ -1,0 +1,199 @@
+"""Trees and spreads move answers as far as held-out rows say, and no observed cell."""
+
+import pytest
+import torch
+from torch import nn
+
+from macfm.flow import (
+    Gaussian,
+    GuidedEnsemble,
+    Levels,
+    Masks,
+    Path,
+    Polish,
+    SolverConfig,
+    Validation,
+    calibrated,
+    make_schedule,
+)
+from macfm.flow._polish import Center
+
+D = 3
+PATH = Path(make_schedule("linear", gamma=1.0), "t")
+SOLVER = SolverConfig(solver="heun", n_steps=8, grid="uniform", grid_beta=1.0)
+NONE = torch.zeros(0, dtype=torch.int64)
+
+
+class Says(nn.Module):
+    """Trees of one column that answer by a function of the row."""
+
+    def __init__(self, place, answer):
+        super().__init__()
+        self.place, self.answer, self.depth = torch.tensor(place), answer, 0
+
+    def forward(self, x):
+        return self.answer(x)
+
+
+@pytest.fixture(autouse=True)
+def _trees_of_any_kind(monkeypatch):
+    monkeypatch.setattr("macfm.flow._polish.ColumnTrees", Says)
+
+
+def guide_alone(scale=1.0):
+    precision = torch.eye(D).double() / scale**2
+    return GuidedEnsemble.alone(Gaussian(torch.zeros(D).double(), precision), path=PATH)
+
+
+def held_out(x):
+    generator = torch.Generator().manual_seed(1)
+    hidden = torch.rand(x.shape, generator=generator) < 0.4
+    return Validation(
+        x=x,
+        masks=Masks(cond=~hidden, tgt=hidden, moved=hidden),
+        eps=torch.randn(x.shape, generator=generator),
+        t=0.0,
+        n_rows=len(x),
+        n_cells=int(hidden.sum()),
+    )
+
+
+def found(x, trees, *, is_num=None, levels=(), atoms=NONE, scale=1.0):
+    return calibrated(
+        guide_alone(scale),
+        trees,
+        held_out(x),
+        levels=levels,
+        atoms=atoms,
+        group=torch.arange(D),
+        is_num=torch.ones(D, dtype=torch.bool) if is_num is None else is_num,
+        path=PATH,
+        solver=SOLVER,
+        generator=torch.Generator().manual_seed(0),
+    )
+
+
+def noise(n=4_000):
+    return torch.randn(n, D, generator=torch.Generator().manual_seed(5))
+
+
+def test_trees_that_know_are_believed_and_those_that_guess_are_not():
+    x = noise()
+    x[:, 0] = 2 * (x[:, 2] > 0).float() - 1
+    knows = Says([0], lambda row: 2 * (row[:, 2:] > 0).float() - 1)
+    guesses = Says([1], lambda row: 3 * torch.sin(50 * row[:, 2:]))
+    # column 2 is hidden in some rows, and then nobody knows column 0
+    share = found(x, [knows]).share
+    assert 0.4 < share[0] <= 1
+    polish = found(x, [guesses])
+    assert polish.share[1] == 0
+    assert len(polish.trees) == 0
+
+
+def test_spread_brings_draws_to_the_width_of_the_errors():
+    x = noise()
+    too_wide, too_narrow = found(x, [], scale=1.25), found(x, [], scale=0.8)
+    torch.testing.assert_close(
+        too_wide.spread, torch.full((D,), 0.8), atol=0.05, rtol=0
+    )
+    torch.testing.assert_close(
+        too_narrow.spread, torch.full((D,), 1.25), atol=0.06, rtol=0
+    )
+    right = found(x, [])
+    torch.testing.assert_close(right.spread, torch.ones(D), atol=0.05, rtol=0)
+
+
+def test_draws_of_numbers_that_repeat_a_value_are_left_as_they_are():
+    polish = found(noise(), [], atoms=torch.tensor([1]), scale=1.25)
+    assert polish.moves.tolist() == [True, False, True]
+    assert polish.spread[1] == 1
+    drawn = noise(12).view(2, 6, D)
+    center = Center(networks=torch.zeros(6, D), polished=torch.ones(6, D))
+    observed = torch.zeros(6, D, dtype=torch.bool)
+    moved = move(polish, drawn, center, observed)
+    assert torch.equal(moved[..., 1], drawn[..., 1])
+    torch.testing.assert_close(moved[..., 0], 1 + polish.spread[0] * drawn[..., 0])
+
+
+def move(polish, drawn, center, observed, seed=0):
+    return polish.move(
+        drawn,
+        center,
+        observed,
+        keys=torch.arange(drawn.shape[1]),
+        seed=seed,
+        draws=range(len(drawn)),
+    )
+
+
+def test_observed_coordinates_stay_in_the_mean_and_in_draws():
+    trees = [Says([k], lambda row: torch.full((len(row), 1), 9.0)) for k in range(D)]
+    polish = Polish(
+        trees,
+        torch.ones(D),
+        torch.full((D,), 2.0),
+        torch.ones(D, dtype=torch.bool),
+        levels=[],
+    )
+    x = noise(20)
+    observed = torch.rand(20, D, generator=torch.Generator().manual_seed(0)) < 0.5
+    center = polish.center(x, observed, torch.where(observed, x, 0.0))
+    assert torch.equal(center.polished[observed], x[observed])
+    assert (center.polished[~observed] == 9).all()
+    drawn = torch.where(observed, x, noise(20)[None])
+    moved = move(polish, drawn, center, observed)
+    assert torch.equal(moved[0][observed], x[observed])
+
+
+CODES = {
+    "one-hot": torch.eye(3) * 1.7 - 0.4,
+    "two in one coordinate": torch.tensor([[-0.5], [1.5]]),
+}
+
+
+@pytest.mark.parametrize("codes", CODES.values(), ids=CODES)
+def test_probabilities_are_those_of_which_a_code_is_the_mean(codes):
+    levels = Levels(torch.arange(codes.shape[1]), codes)
+    p = torch.rand(10, len(codes), generator=torch.Generator().manual_seed(0)).double()
+    p = p / p.sum(dim=1, keepdim=True)
+    torch.testing.assert_close(levels.probabilities((p @ codes.double()).float()), p)
+    assert levels.nearest(codes).tolist() == list(range(len(codes)))
+
+
+@pytest.mark.parametrize("codes", CODES.values(), ids=CODES)
+def test_redrawn_categories_follow_the_new_law_and_few_change(codes):
+    """The shares are the new ones, and no more draws change than must."""
+    n_levels = len(codes)
+    levels = Levels(torch.arange(codes.shape[1]), codes)
+    generator = torch.Generator().manual_seed(3)
+    old = torch.tensor([[0.6, 0.3, 0.1][:n_levels]]).double()
+    new = torch.tensor([[0.2, 0.3, 0.5][:n_levels]]).double()
+    old, new = old / old.sum(), new / new.sum()
+    first = torch.multinomial(old[0], 40_000, replacement=True, generator=generator)
+    u = torch.rand(40_000, 1, 2, generator=generator).double()
+    code = levels.redrawn(codes[first][:, None], old, new, u)
+    second = levels.nearest(code).squeeze(1)
+    shares = torch.bincount(second, minlength=n_levels) / 40_000
+    torch.testing.assert_close(shares.double(), new[0], atol=0.01, rtol=0)
+    changed = (first != second).double().mean()
+    torch.testing.assert_close(changed, (old - new).abs().sum() / 2, atol=0.01, rtol=0)
+
+
+def test_a_moved_draw_belongs_to_its_row():
+    codes = CODES["one-hot"]
+    polish = Polish(
+        [Says([0, 1, 2], lambda row: codes[:1].expand(len(row), -1))],
+        torch.ones(D),
+        torch.ones(D),
+        torch.zeros(D, dtype=torch.bool),
+        levels=[Levels(torch.arange(D), codes)],
+    )
+    observed = torch.zeros(8, D, dtype=torch.bool)
+    p = torch.full((8, 3), 1 / 3)
+    mean = p @ codes
+    center = Center(networks=mean, polished=torch.lerp(mean, codes[0], 0.5))
+    drawn = codes[torch.arange(16).view(2, 8) % 3]
+    both = move(polish, drawn, center, observed)
+    half = Center(networks=mean[:4], polished=center.polished[:4])
+    alone = move(polish, drawn[:, :4], half, observed[:4])
+    assert torch.equal(both[:, :4], alone)
