@@ -1,11 +1,13 @@
 """Packed trees say what scikit-learn's say, and never see the cell they look for."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 from sklearn.ensemble import ExtraTreesRegressor
 
-from macfm.flow import fit_trees
+from macfm.flow import _forest, fit_trees
 from macfm.flow._forest import _packed
 
 N, D = 300, 4
@@ -22,16 +24,17 @@ def by_zero(x, m_cond):
     return torch.where(m_cond, x, 0.0)
 
 
-def grown(x, observed, *, fill=by_zero, weights=None, group=None, n_trees=20, seed=0):
+def grown(x, observed, *, fill=by_zero, weights=None, group=None, seed=0, **others):
     return fit_trees(
         torch.where(observed, x, 0.0),
         observed,
         weights=weights,
         group=torch.arange(D) if group is None else group,
         fill=fill,
-        n_trees=n_trees,
+        n_trees=20,
         n_jobs=1,
         rng=np.random.default_rng(seed),
+        **others,
     )
 
 
@@ -114,3 +117,12 @@ def test_columns_that_do_not_vary_or_stand_alone_have_no_trees():
     x[:, 2] = 1.0
     assert [int(t.place[0]) for t in grown(x, observed)] == [0, 1, 3]
     assert grown(x, observed, group=torch.zeros(D, dtype=torch.int64)) == []
+
+
+def test_columns_that_are_not_begun_in_time_have_no_trees(monkeypatch):
+    clock = iter(range(100))  # a second between looks: one a turn, one a column
+    monkeypatch.setattr(_forest, "time", SimpleNamespace(perf_counter=clock.__next__))
+    x, observed = rows()
+    assert grown(x, observed, max_seconds=3) == []
+    in_time = grown(x, observed, max_seconds=D + 3)
+    assert [int(t.place[0]) for t in in_time] == [0, 1]

@@ -676,11 +676,45 @@ def test_network_stopped_half_way_does_not_spoil_a_finished_one(monkeypatch):
         return loss(*args, **kwargs)
 
     x = array()
-    alone = imputer().fit_transform(x)
+    # Who interrupts does not wait for trees.
+    alone = imputer(n_trees=0).fit_transform(x)
     monkeypatch.setattr(trainer, "flow_matching_loss", impatient)
     with pytest.warns(UserWarning, match="interrupted after 44 steps"):
         model = imputer(n_networks=2).fit(x)
     np.testing.assert_array_equal(model.transform(x), alone)
+
+
+def test_interrupting_the_trees_keeps_the_networks(monkeypatch):
+    import macfm.flow._forest as forest
+
+    def impatient(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    x = array()
+    networks = imputer(n_trees=0).fit(x)
+    monkeypatch.setattr(forest, "_packed", impatient)
+    with pytest.warns(UserWarning, match=r"interrupted after \d+ steps"):
+        model = imputer().fit(x)
+    assert model.n_steps_ == networks.n_steps_
+    np.testing.assert_array_equal(model.transform(x), networks.transform(x))
+
+
+def test_trees_are_told_what_is_left_of_the_budget(monkeypatch):
+    import macfm.imputer._training as training
+
+    grow, told = training.fit_trees, []
+
+    def asked(*args, max_seconds, **kwargs):
+        told.append(max_seconds)
+        return grow(*args, max_seconds=0.0, **kwargs)
+
+    monkeypatch.setattr(training, "fit_trees", asked)
+    x = array()
+    model = imputer(budget=60.0).fit(x)
+    (seconds,) = told
+    assert 0 < seconds < 60
+    networks = imputer(n_trees=0).fit(x)
+    np.testing.assert_array_equal(model.transform(x), networks.transform(x))
 
 
 def test_settings_in_force_are_shown():

@@ -7,20 +7,23 @@ import numpy as np
 import pytest
 
 from macfm import MACFMImputer
+from macfm.imputer._settings import resolve
 
 
 def promised():
     """The table of sizes in the documentation: rows, and the settings they get."""
     page = Path(__file__).parents[2] / "docs" / "explanation.md"
     found = page.read_text(encoding="utf-8").split("| rows | width, blocks |")[1]
-    lines = [line for line in found.split("\n\n")[0].splitlines() if "steps" in line]
-    names = "d_model n_blocks n_networks batch_size validation_share evaluate_every"
+    lines = [line for line in found.split("\n\n")[0].splitlines() if line[:2] == "| "]
+    names = "n_networks n_trees batch_size max_steps validation_share evaluate_every"
     for line, n_rows in zip(lines, [(10, 999), (1000, 4999), (5000,)], strict=True):
-        cells = line.replace(",000", "000").replace("1,024", "1024").split("|")[2:8]
-        numbers = [float(n) for cell in cells for n in re.findall(r"\d+", cell)]
-        numbers = [*numbers[:4], numbers[4] / 100, numbers[-1]]
+        cells = re.sub(r"(\d),(\d{3})", r"\1\2", line).replace("none", "0").split("|")
+        size, *others = ([float(n) for n in re.findall(r"\d+", c)] for c in cells[2:9])
+        sizes = dict(zip(["d_model", "n_blocks"], size, strict=True))
+        # "10 %, at most 2,000 rows": the first number is the setting
+        sizes |= dict(zip(names.split(), [cell[0] for cell in others], strict=True))
         for n in n_rows:
-            yield n, dict(zip(names.split(), numbers, strict=True))
+            yield n, sizes | {"validation_share": sizes["validation_share"] / 100}
 
 
 @pytest.mark.parametrize(("n_rows", "sizes"), list(promised()))
@@ -28,4 +31,6 @@ def test_larger_tables_get_the_networks_that_are_promised(n_rows, sizes):
     x = np.random.default_rng(0).normal(size=(n_rows, 2))
     quick = {"max_steps": 1, "stopping": "none", "guide": False, "verbose": False}
     model = MACFMImputer(**quick, random_state=0).fit(x)
-    assert {name: model.settings_[name] for name in sizes} == sizes
+    usual = resolve(MACFMImputer().get_params(deep=False), n_rows=n_rows)
+    found = model.settings_ | {"max_steps": usual.train.max_steps}
+    assert {name: found[name] for name in sizes} == sizes

@@ -62,7 +62,8 @@ def test_atoms_are_found(case):
         (often([1.0], share=0.09), None),
         (often([1.0], share=0.5, n=39), None),  # 20 cells of it, 19 beside
         (often([1.0], share=0.5, n=40), (1.0,)),
-        (often([0.0, 1.0, 2.0, 3.0], share=0.2), 3),
+        (often([0.0, 1.0, 2.0], share=0.25), 3),
+        (often([0.0, 1.0, 2.0, 3.0], share=0.2), None),  # no three stand out
         (np.repeat([0.0, 1.5, 2.5, 3.5, 4.5], 80), None),
         (np.r_[np.zeros(200), np.arange(1, 10).repeat(20)], None),  # nine beside
         (np.r_[np.zeros(200), np.arange(1, 11).repeat(20)], (0,)),

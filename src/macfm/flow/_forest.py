@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -79,6 +81,7 @@ def fit_trees(
     n_trees: int,
     n_jobs: int,
     rng: np.random.Generator,
+    max_seconds: float = math.inf,
 ) -> list[ColumnTrees]:
     """Fit trees to every column that varies.
 
@@ -96,6 +99,8 @@ def fit_trees(
         Trees a column, and threads to grow them with.
     rng : numpy.random.Generator
         Source of the turns and of the trees.
+    max_seconds : float, default=inf
+        Columns that are not begun by then go without.
 
     Notes
     -----
@@ -105,6 +110,7 @@ def fit_trees(
     """
     from sklearn.ensemble import ExtraTreesRegressor
 
+    end = time.perf_counter() + max_seconds
     n = len(x)
     n_columns = int(group.max()) + 1
     n_turns = min(n_columns, _MAX_TURNS)
@@ -114,6 +120,8 @@ def fit_trees(
     hidden_in = torch.from_numpy(turn).to(x.device)[:, group]
     filled = []
     for k in range(n_turns):
+        if time.perf_counter() >= end:
+            return []
         m_cond = observed & (hidden_in != k)
         filled.append(fill(torch.where(m_cond, x, 0.0), m_cond).cpu().numpy())
     seen = np.stack(filled)
@@ -122,6 +130,8 @@ def fit_trees(
     counts = None if weights is None else weights.cpu().numpy()
     trees = []
     for k in range(n_columns):
+        if time.perf_counter() >= end:
+            break
         place, others = np.flatnonzero(of == k), np.flatnonzero(of != k)
         rows = np.flatnonzero(known[:, place[0]])
         target = truth[np.ix_(rows, place)]

@@ -37,7 +37,7 @@ class Levels(nn.Module):
         self.register_buffer("place", place)
         self.register_buffer("codes", codes)
         # A mean code is the mean of the codes under the probabilities, which sum to 1.
-        system = torch.cat([codes.T, torch.ones(1, len(codes))]).double()
+        system = torch.cat([codes.T, torch.ones_like(codes[:, :1]).T]).double()
         self.register_buffer("inverse", torch.linalg.pinv(system))
 
     def probabilities(self, mean: Tensor) -> Tensor:

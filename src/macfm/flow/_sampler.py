@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from macfm.flow._masks import Masks, inference_masks
 from macfm.flow._noise import keyed_normal
 from macfm.flow._path import Path, end_point
-from macfm.flow._polish import Polish
+from macfm.flow._polish import Center, Polish
 from macfm.flow._solver import SolverConfig, integrate
 from macfm.flow.network import GuidedEnsemble
 
@@ -65,11 +65,10 @@ def conditional_mean(
     Tensor, shape (n, d)
     """
     # NOTE[DIFF]: the paper fills by averaging trajectories, 1,000 evaluations a row.
-    mean = _network_mean(network, batch, path=path, seed=seed)
-    polish = polish_of(network)
-    if polish is None:
-        return mean
-    return polish.center(batch.x, batch.observed, mean).polished
+    center = center_of(network, batch, path=path, seed=seed)
+    if center is None:
+        return _network_mean(network, batch, path=path, seed=seed)
+    return center.polished
 
 
 def _network_mean(
@@ -101,11 +100,13 @@ def trajectories(
     config: SolverConfig,
     seed: int,
     draws: Sequence[int],
+    center: Center | None = None,
 ) -> Tensor:
     """Carry noise to data with the observed coordinates held (alg:inference).
 
     Parameters are those of `conditional_mean`, with the solver's settings in `config`
-    and the numbers of the draws, each of which selects its own noise.
+    and the numbers of the draws, each of which selects its own noise. What `center_of`
+    makes of the rows is worked out unless it is given.
 
     Returns
     -------
@@ -123,18 +124,30 @@ def trajectories(
         path=path,
     )
     drawn = x_1.view(len(draws), *batch.x.shape)
-    polish = polish_of(network)
+    polish = _polish_of(network)
     if polish is None:
         return drawn
+    if center is None:
+        center = center_of(network, batch, path=path, seed=seed)
+    assert center is not None
     assert batch.keys is not None
-    mean = _network_mean(network, batch, path=path, seed=seed)
-    center = polish.center(batch.x, batch.observed, mean)
     return polish.move(
         drawn, center, batch.observed, keys=batch.keys, seed=seed, draws=draws
     )
 
 
-def polish_of(network: nn.Module) -> Polish | None:
+def center_of(
+    network: nn.Module, batch: RowBatch, *, path: Path, seed: int
+) -> Center | None:
+    """Return the mean that draws are moved to, None where they stay."""
+    polish = _polish_of(network)
+    if polish is None:
+        return None
+    mean = _network_mean(network, batch, path=path, seed=seed)
+    return polish.center(batch.x, batch.observed, mean)
+
+
+def _polish_of(network: nn.Module) -> Polish | None:
     """Return what held-out rows add to a network's answers, if anything."""
     return network.polish if isinstance(network, GuidedEnsemble) else None
 

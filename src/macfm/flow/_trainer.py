@@ -282,7 +282,11 @@ def train(
                 row_errors = validation.row_errors(
                     step_on.averaged, path=path, guess=guess
                 )
-                val_error = math.sqrt(row_errors.sum().item() / validation.n_cells)
+                total = row_errors.sum().item()
+                is_finite = math.isfinite(total)
+                val_error = (
+                    math.sqrt(total / validation.n_cells) if is_finite else math.inf
+                )
             loss, fm, stab, cons = step_on.losses()
             evaluation = Evaluation(
                 step=step,

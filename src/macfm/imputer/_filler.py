@@ -17,6 +17,7 @@ from macfm.flow import (
     Path,
     RowBatch,
     aggregate,
+    center_of,
     conditional_mean,
     row_batches,
     row_keys,
@@ -99,6 +100,7 @@ class Filler:
         ready = self._ready(x, observed, batch_size=n_rows, noise=True)
         with ready as (network, batches):
             for batch in batches:
+                center = center_of(network, batch, path=self.path, seed=self.seed)
                 filled = [
                     trajectories(
                         network,
@@ -107,6 +109,7 @@ class Filler:
                         config=self.read_out.solver,
                         seed=self.seed,
                         draws=piece,
+                        center=center,
                     )[:, : batch.n_rows]
                     for piece in pieces
                 ]

@@ -22,10 +22,13 @@ from macfm.flow import (
     Ensemble,
     Evaluation,
     GuidedEnsemble,
+    Polish,
     RowConfig,
+    SolverConfig,
     TrainConfig,
     TrainingRows,
     TrainResult,
+    Validation,
     as_records,
     calibrated,
     fit_trees,
@@ -47,6 +50,8 @@ _LEAST_SECONDS = 1e-3
 _FEW_ROWS = 2_000
 # Share of a budget that is left for trees.
 _TREES_SHARE = 0.25
+# Draws are judged by this solver: that of the read-out may change after fit.
+_SOLVER = SolverConfig("heun", n_steps=10, grid="uniform", grid_beta=2.0)
 # torch's generator and its number of threads are those of the whole process.
 _ALONE = threading.RLock()
 
@@ -334,13 +339,19 @@ class _Course:
 
     def polish(self, network: GuidedEnsemble) -> None:
         """Grow trees beside the networks; find out how far they help."""
-        rows, settings = self.rows, self.settings
-        known = rows.validation
-        spent = time.perf_counter() - self.began
-        out_of_time = spent >= (settings.train.max_seconds or math.inf)
-        at_rest = settings.path.readout_time > 0  # there is no mean at t = 0 to add to
-        if known is None or at_rest or self.interrupted or self.starved or out_of_time:
+        known = self.rows.validation
+        at_rest = self.settings.path.readout_time > 0  # no mean at t = 0 to add to
+        done = self.interrupted or self.starved or self._seconds_left() <= 0
+        if known is None or at_rest or done:
             return
+        try:
+            network.polish = self._polish(network, known)
+        except KeyboardInterrupt:
+            self.interrupted = True
+
+    def _polish(self, network: GuidedEnsemble, known: Validation) -> Polish:
+        """Grow trees in the time that is left, and hear what held-out rows say."""
+        rows, settings = self.rows, self.settings
         fit = partial(
             fit_trees,
             group=self.group,
@@ -348,10 +359,16 @@ class _Course:
             n_trees=settings.values["n_trees"],
             n_jobs=torch.get_num_threads(),
         )
-        trees = []
+        trees, began = [], time.perf_counter()
         if settings.values["n_trees"]:
-            rng = np.random.default_rng(self.seed)
-            trees = fit(rows.x, rows.observed, weights=rows.weights, rng=rng)
+            trees = fit(
+                rows.x,
+                rows.observed,
+                weights=rows.weights,
+                rng=np.random.default_rng(self.seed),
+                max_seconds=self._seconds_left(),
+            )
+        seconds = time.perf_counter() - began
         polish = calibrated(
             network,
             trees,
@@ -361,15 +378,20 @@ class _Course:
             group=self.group,
             is_num=self.is_num,
             path=settings.path,
-            solver=settings.read_out.solver,
+            solver=_SOLVER,
             generator=torch.Generator(self.group.device).manual_seed(self.seed),
         )
-        if len(polish.trees) and len(rows.x) < _FEW_ROWS:
-            rng = np.random.default_rng(self.seed)
+        few = len(rows.x) < _FEW_ROWS
+        if len(polish.trees) and few and seconds < self._seconds_left():
             x, observed, weights = rows.with_held_out()
-            grown = fit(x, observed, weights=weights, rng=rng)
-            polish.replant(grown)
-        network.polish = polish
+            rng = np.random.default_rng(self.seed)
+            polish.replant(fit(x, observed, weights=weights, rng=rng))
+        return polish
+
+    def _seconds_left(self) -> float:
+        """Return what is left of the time budget, infinitely much without one."""
+        budget = self.settings.train.max_seconds or math.inf
+        return budget - (time.perf_counter() - self.began)
 
     def unknowable(self, network: nn.Module) -> np.ndarray:
         """Return the columns that are filled no better than by their mean."""

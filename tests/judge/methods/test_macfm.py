@@ -98,8 +98,20 @@ def test_a_fit_trained_otherwise_is_not_adopted():
     ("name", "settings", "count"),
     [
         ("macfm", {"n_networks": 2}, 2),
-        ("macfm-median", {"n_trials": 4, "n_steps": 3, "n_networks": 2}, 4 * 3 * 2 * 2),
-        ("macfm-median", {"n_trials": 4, "n_steps": 3, "solver": "euler"}, 4 * 3),
+        # trajectories beside a guide are moved to a mean, one more evaluation
+        (
+            "macfm-median",
+            {"n_trials": 4, "n_steps": 3, "n_networks": 2},
+            (4 * 3 * 2 + 1) * 2,
+        ),
+        ("macfm-median", {"n_trials": 4, "n_steps": 3, "solver": "euler"}, 4 * 3 + 1),
+        ("macfm-median", {"n_trials": 4, "n_steps": 3, "guide": False}, 4 * 3 * 2),
+        # in pieces of two: the mean is found once
+        (
+            "macfm-median",
+            {"n_trials": 4, "n_steps": 3, "transform_batch_size": 128},
+            4 * 3 * 2 + 1,
+        ),
         ("macfm-paper", {}, 50 * 10 * 2),
     ],
 )

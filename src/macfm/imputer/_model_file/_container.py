@@ -45,7 +45,7 @@ def pack(model: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> bytes:
     model : mapping
         JSON types only; NaN and infinities are refused.
     tensors : mapping of str to ndarray
-        Arrays of float64, float32, int64 or uint8.
+        Arrays of float64, float32, int64, int32 or uint8.
 
     Notes
     -----

@@ -116,6 +116,11 @@ def _reveals(contents: ModelContents) -> list[str]:
         for what, concerned in of_each.items()
         if any(concerned)
     ]
+    if any(name.startswith("tree.") for name in contents.polish):
+        sentences.append(
+            "Its trees hold means of as few as two cells of a column: nearly single "
+            "values."
+        )
     if contents.networks:
         sentences.append(
             "It holds no row, but its weights were learned from the rows, and a "

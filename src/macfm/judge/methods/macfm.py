@@ -102,14 +102,20 @@ class MACFM(Method):
         return given | self.imputer_.settings_
 
     def network_evaluations_per_row(self) -> int:
-        """Count evaluations: trajectories, steps, stages of a step, and networks."""
+        """Count evaluations: trajectories, steps, stages of a step, and networks.
+
+        Trajectories that are moved to a better mean need that of the networks too.
+        """
         used = self.imputer_.settings_
-        if self.imputer_.network_ is None:
+        network = self.imputer_.network_
+        if network is None:
             return 0
         if not used["n_trials"]:
             return used["n_networks"]
         stages = {"euler": 1, "heun": 2}[used["solver"]]
-        return used["n_trials"] * used["n_steps"] * stages * used["n_networks"]
+        moved = getattr(network, "polish", None) is not None
+        n_evaluations = used["n_trials"] * used["n_steps"] * stages + moved
+        return n_evaluations * used["n_networks"]
 
     def _imputer(self) -> Any:
         from macfm.imputer import MACFMImputer
