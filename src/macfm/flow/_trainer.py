@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from macfm.flow._guide import Gaussian
 from macfm.flow._loss import LossConfig, flow_matching_loss
+from macfm.flow._pace import Pace
 from macfm.flow._path import Path
 from macfm.flow._points import PointLaw, PointSource
 from macfm.flow._rules import Rules
@@ -258,6 +259,7 @@ def train(
         averaged = GuidedEnsemble.alone(guide, averaged, path=path)
         if validation is not None:
             guess = validation.guess_of(guide, path=path)
+    pace = Pace(torch.get_num_threads() if x.device.type == "cpu" else 1)
     rate = _LearningRate(config)
     best = _Best(step_on.averaged)
     history: list[Evaluation] = []
@@ -268,7 +270,7 @@ def train(
         while step < rate.end:
             if rate.must_decay(step, time.perf_counter() - began):
                 rate.begin_decay(step)
-            step_on(source.take(), rate=rate.at(step))
+            pace.run(partial(step_on, source.take(), rate=rate.at(step)))
             step += 1
             if time.perf_counter() - began >= (config.max_seconds or math.inf):
                 rate.end = step

@@ -37,8 +37,15 @@ def worthwhile_threads(n_threads: int) -> int:
         _owner = os.getpid()
     if n_threads <= 1 or os.getpid() != _owner:
         return 1
-    most = max(round(min(n_threads, _free_cores())), 1)
+    most = max(round(min(n_threads, _own_cores(), _free_cores())), 1)
     return 1 << (most.bit_length() - 1)
+
+
+def _own_cores() -> float:
+    """Return how many cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return float("inf")
 
 
 def _free_cores() -> float:

@@ -1,0 +1,56 @@
+"""How many threads a step is fastest with, found out while training goes on.
+
+Threads that share a core with another program wait for each other at every operation,
+and a step then takes many times as long as with one thread. What is computed does not
+depend on their number, so it may change at any step.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import torch
+
+# How often other numbers are tried, and for how many steps each.
+_TRY_SECONDS = 3.0
+_N_TRIED = 3
+
+
+class Pace:
+    """Runs steps with the number of threads that has lately been the fastest.
+
+    Parameters
+    ----------
+    n_threads : int
+        Most threads; powers of two up to it are tried.
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self._numbers = [1 << k for k in range(max(n_threads, 1).bit_length())]
+        self._seconds: dict[int, float] = {}
+        self._queue: list[int] = []
+        self._chosen_at = time.perf_counter()
+        self.n_threads = self._numbers[-1]
+
+    def run(self, step: Callable[[], None]) -> None:
+        """Take a step, and take note of how long it takes."""
+        if len(self._numbers) == 1:
+            step()
+            return
+        began = time.perf_counter()
+        if not self._queue and began - self._chosen_at > _TRY_SECONDS:
+            self._queue = [n for n in self._numbers for _ in range(_N_TRIED)]
+            self._seconds = {}
+        tried = self._queue.pop(0) if self._queue else None
+        torch.set_num_threads(tried or self.n_threads)
+        step()
+        if tried is None:
+            return
+        ended = time.perf_counter()
+        best = self._seconds.get(tried, math.inf)
+        self._seconds[tried] = min(best, ended - began)
+        if not self._queue:
+            self.n_threads = min(self._seconds, key=lambda n: self._seconds[n])
+            self._chosen_at = ended

@@ -1,0 +1,75 @@
+"""Steps run with the number of threads that is fastest now."""
+
+import pytest
+import torch
+
+from macfm.flow import _pace
+from macfm.flow._pace import Pace
+
+
+class Clock:
+    """A clock that steps move, by what they cost with the threads they run with."""
+
+    def __init__(self, cost):
+        self.now, self.cost, self.used = 0.0, cost, []
+
+    def perf_counter(self):
+        return self.now
+
+    def step(self):
+        n_threads = torch.get_num_threads()
+        self.used.append(n_threads)
+        self.now += self.cost(n_threads, self.now)
+
+
+@pytest.fixture
+def clock_of(monkeypatch):
+    before = torch.get_num_threads()
+
+    def make(cost):
+        clock = Clock(cost)
+        monkeypatch.setattr(_pace, "time", clock)
+        return clock
+
+    yield make
+    torch.set_num_threads(before)
+
+
+def run(clock, n_threads, seconds):
+    pace = Pace(n_threads)
+    while clock.now < seconds:
+        pace.run(clock.step)
+    return pace
+
+
+def test_an_idle_machine_keeps_all_threads(clock_of):
+    clock = clock_of(lambda n, now: 0.1 / n)
+    pace = run(clock, 4, 60)
+    assert pace.n_threads == 4
+    assert clock.used.count(4) > 0.7 * len(clock.used)
+
+
+def test_threads_that_wait_for_each_other_are_given_up_and_taken_again(clock_of):
+    def cost(n, now):
+        busy = 20 < now < 100
+        return 0.1 * (10 if busy and n > 1 else 1 / n)
+
+    clock = clock_of(cost)
+    pace = Pace(2)
+    while clock.now < 50:
+        pace.run(clock.step)
+    assert pace.n_threads == 1
+    while clock.now < 120:
+        pace.run(clock.step)
+    assert pace.n_threads == 2
+
+
+TRIED = [(1, {1}), (2, {1, 2}), (6, {1, 2, 4})]
+
+
+@pytest.mark.parametrize(("n_threads", "tried"), TRIED)
+def test_powers_of_two_are_tried(clock_of, n_threads, tried):
+    torch.set_num_threads(1)
+    clock = clock_of(lambda n, now: 0.1)
+    run(clock, n_threads, 20)
+    assert set(clock.used) == tried
