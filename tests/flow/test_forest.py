@@ -126,3 +126,18 @@ def test_columns_that_are_not_begun_in_time_have_no_trees(monkeypatch):
     assert grown(x, observed, max_seconds=3) == []
     in_time = grown(x, observed, max_seconds=D + 3)
     assert [int(t.place[0]) for t in in_time] == [0, 1]
+
+
+def test_only_the_columns_that_are_wanted_have_trees():
+    x, observed = rows()
+    wanted = torch.tensor([False, True, False, True])
+    assert [int(t.place[0]) for t in grown(x, observed, only=wanted)] == [1, 3]
+
+
+def test_many_columns_share_the_trees():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(40, 80, generator=generator)
+    observed = torch.ones(40, 80, dtype=torch.bool)
+    some = torch.arange(80) < 2
+    trees = grown(x, observed, group=torch.arange(80), only=some)
+    assert [len(t.roots) for t in trees] == [10, 10]  # of 20 for up to 40 columns

@@ -12,7 +12,7 @@ from macfm.flow._path import Path
 from macfm.flow._polish import Center, Levels, Polish
 from macfm.flow._sampler import draw_rows
 from macfm.flow._solver import SolverConfig
-from macfm.flow._trust import by_column
+from macfm.flow._trust import by_column, shrunk
 from macfm.flow._validation import Validation
 from macfm.flow.network import GuidedEnsemble
 
@@ -62,8 +62,10 @@ def calibrated(
     -----
     With e = x − m the networks' error on a hidden cell and f − m what the trees change,
     the share that minimises Σ (e − b (f − m))² is A / B, A = Σ e (f − m),
-    B = Σ (f − m)². Half of it is the column's own, half that of all columns of numbers,
-    or of categories, together. The spread is √(Σ (x − m⋆)² / Σ (X − m)²) over draws X,
+    B = Σ (f − m)². Of it counts what is beyond doubt, A / B · (1 − 4 / z²) for
+    z = A / se(A) above 2: trees flatten what a line continues, so they must have proved
+    themselves. Half is the column's own, half that of all columns of numbers, or of
+    categories, together. The spread is √(Σ (x − m⋆)² / Σ (X − m)²) over draws X,
     likewise half a column's own.
     """
     known = [
@@ -113,17 +115,20 @@ def _share(
     change = 2 * (center.polished - center.networks)
     change = torch.where(scored, change, 0.0).double()
     n_columns = int(group.max()) + 1
-    a, b = (
-        by_column(part, group, n_columns, validation.n_rows).sum(dim=0)
+    product, square = (
+        by_column(part, group, n_columns, validation.n_rows)
         for part in (e * change, change.square())
     )
-    numeric = torch.zeros_like(a, dtype=torch.bool)
+    numeric = torch.zeros(n_columns, dtype=torch.bool, device=group.device)
     numeric[group[is_num]] = True
-    own = a / b.clamp(min=1e-12)
-    pooled = torch.zeros_like(a)
+    # A column that trees make worse counts against what is said of all.
+    worse = product.sum(dim=0) / square.sum(dim=0).clamp(min=1e-12)
+    own = torch.where(worse < 0, worse.clamp(min=-1.0), shrunk(product, square))
+    pooled = torch.zeros_like(own)
     for kind in (numeric, ~numeric):
-        pooled[kind] = a[kind].sum() / b[kind].sum().clamp(min=1e-12)
-    share = _OWN * own.clamp(-1.0, 1.0) + (1 - _OWN) * pooled.clamp(-1.0, 1.0)
+        both = (part[:, kind].sum(dim=1, keepdim=True) for part in (product, square))
+        pooled[kind] = shrunk(*both)
+    share = _OWN * own + (1 - _OWN) * pooled
     return share.clamp(0.0, 1.0)[group].to(validation.x.dtype)
 
 

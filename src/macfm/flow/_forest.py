@@ -15,6 +15,9 @@ from torch import Tensor, nn
 # of the rest.
 _MAX_TURNS = 12
 _LEAF_ROWS = 2
+# Beyond this many columns each has fewer trees, so that all have as many together.
+_MANY_COLUMNS = 40
+_ROWS_AT_A_TIME = 16_384
 # Of more coordinates each split looks at this share.
 _FEW_COORDINATES = 40
 _MANY_SHARE = 0.4
@@ -63,12 +66,15 @@ class ColumnTrees(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Find the column of rows ``(n, d)`` from their other coordinates, (n, w)."""
-        node = self.roots.expand(len(x), -1)
-        for _ in range(self.depth):
-            asked = x.gather(1, self.feature[node].long())
-            left = asked <= self.threshold[node]
-            node = torch.where(left, node + 1, self.right[node].long())
-        return self.value[node].double().mean(dim=1).to(x.dtype)
+        means = []
+        for rows in x.split(_ROWS_AT_A_TIME):
+            node = self.roots.expand(len(rows), -1)
+            for _ in range(self.depth):
+                asked = rows.gather(1, self.feature[node].long())
+                left = asked <= self.threshold[node]
+                node = torch.where(left, node + 1, self.right[node].long())
+            means.append(self.value[node].double().mean(dim=1))
+        return torch.cat(means).to(x.dtype)
 
 
 def fit_trees(
@@ -82,6 +88,7 @@ def fit_trees(
     n_jobs: int,
     rng: np.random.Generator,
     max_seconds: float = math.inf,
+    only: Tensor | None = None,
 ) -> list[ColumnTrees]:
     """Fit trees to every column that varies.
 
@@ -101,6 +108,8 @@ def fit_trees(
         Source of the turns and of the trees.
     max_seconds : float, default=inf
         Columns that are not begun by then go without.
+    only : Tensor of bool, shape (d,), or None
+        Coordinates of the columns that are wanted; None wants all.
 
     Notes
     -----
@@ -113,6 +122,7 @@ def fit_trees(
     end = time.perf_counter() + max_seconds
     n = len(x)
     n_columns = int(group.max()) + 1
+    n_trees = max(n_trees * _MANY_COLUMNS // max(n_columns, _MANY_COLUMNS), 1)
     n_turns = min(n_columns, _MAX_TURNS)
     turn = rng.permuted(
         np.tile(np.arange(n_columns) % n_turns, (n, 1)).astype(np.int64), axis=1
@@ -128,8 +138,9 @@ def fit_trees(
     truth, known = x.cpu().numpy(), observed.cpu().numpy()
     of = group.cpu().numpy()
     counts = None if weights is None else weights.cpu().numpy()
+    wanted = np.ones(len(of), dtype=bool) if only is None else only.cpu().numpy()
     trees = []
-    for k in range(n_columns):
+    for k in np.unique(of[wanted]):
         if time.perf_counter() >= end:
             break
         place, others = np.flatnonzero(of == k), np.flatnonzero(of != k)

@@ -130,7 +130,7 @@ class Polish(nn.Module):
 
     def replant(self, trees: Sequence[ColumnTrees]) -> None:
         """Take other trees for the columns that have some."""
-        self.trees = nn.ModuleList(t for t in trees if self.share[t.place[0]] > 0)
+        self.trees = nn.ModuleList(trees)
 
     def center(self, x: Tensor, observed: Tensor, mean: Tensor) -> Center:
         """Add what the trees say to the networks' mean of rows ``(n, d)``."""

@@ -60,7 +60,7 @@ def measure_trust(
             by_column(part, group, n_groups, validation.n_rows)
             for part in (e * f, f * f)
         )
-        knots.append(_shrunk(product, square)[group])
+        knots.append(shrunk(product, square)[group])
     return torch.stack([*knots, knots[-1]]).to(validation.x.dtype)
 
 
@@ -97,8 +97,11 @@ def by_column(value: Tensor, group: Tensor, n_groups: int, n_rows: int) -> Tenso
     return total.view(-1, n_rows, n_groups).sum(dim=0)
 
 
-def _shrunk(product: Tensor, square: Tensor) -> Tensor:
-    """Return the trust of each column from the rows' products and squares, (g,)."""
+def shrunk(product: Tensor, square: Tensor) -> Tensor:
+    """Return A / B · (1 − 4 / z²) in [0, 1] from the rows' products and squares, (g,).
+
+    A and B are their sums over rows, z = A / se(A).
+    """
     a, b = product.sum(dim=0), square.sum(dim=0)
     share = torch.where(b > 0, a / b.clamp(min=1e-30), 0.0)
     variance = (product - share * square).square().sum(dim=0)

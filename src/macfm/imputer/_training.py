@@ -385,7 +385,8 @@ class _Course:
         if len(polish.trees) and few and seconds < self._seconds_left():
             x, observed, weights = rows.with_held_out()
             rng = np.random.default_rng(self.seed)
-            polish.replant(fit(x, observed, weights=weights, rng=rng))
+            grown = fit(x, observed, weights=weights, rng=rng, only=polish.share > 0)
+            polish.replant(grown)
         return polish
 
     def _seconds_left(self) -> float:
