@@ -13,10 +13,11 @@ from macfm.imputer import _threads
 def cores(monkeypatch):
     """Say how many cores are free, and forget what was seen before."""
 
-    def set_free(free, quota=float("inf")):
+    def set_free(free, quota=float("inf"), own=float("inf")):
         monkeypatch.setattr(_threads, "_last_look", (float("-inf"), 0.0))
         monkeypatch.setattr(_threads, "_idle_cores", lambda: free)
         monkeypatch.setattr(_threads, "_quota", lambda: quota)
+        monkeypatch.setattr(_threads, "_own_cores", lambda: own)
 
     return set_free
 
@@ -35,7 +36,13 @@ def test_a_quota_counts_like_busy_cores(cores):
     assert _threads.worthwhile_threads(16) == 2
 
 
+def test_cores_that_the_process_may_not_use_do_not_count(cores):
+    cores(16.0, own=3)
+    assert _threads.worthwhile_threads(16) == 2
+
+
 def test_where_the_machine_does_not_tell_all_count_as_free(monkeypatch, tmp_path):
+    monkeypatch.delattr(_threads.os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(_threads, "_last_look", (float("-inf"), 0.0))
     monkeypatch.setattr(_threads, "_STAT", tmp_path / "stat")
     monkeypatch.setattr(_threads, "_QUOTA", tmp_path / "quota")
