@@ -21,6 +21,7 @@ LINK = re.compile(r"!?\[[^\]]*\]\((?!\w+:|#)([^)\s#]+)(?:#[^)]*)?\)")
 # What parameters left at None become here: the page is tested, not the accuracy.
 QUICK = {
     "max_steps": 20,
+    "n_trees": 4,
     "evaluate_every": 10,
     "n_networks": 1,
     "d_model": 16,

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from macfm.cli._main import macfm
 
-SMALL = ("max_steps=4", "d_model=8", "n_blocks=1", "n_steps=2")
+SMALL = ("max_steps=4", "n_trees=2", "d_model=8", "n_blocks=1", "n_steps=2")
 QUICK = tuple(word for one in SMALL for word in ("--set", one))
 # Odd on purpose: leading zeros, trailing zeros, quotes, three marks, a blank line.
 PATIENTS = (

@@ -16,6 +16,7 @@ from macfm import MACFMImputer
 
 QUICK = {
     "max_steps": 30,
+    "n_trees": 4,
     "evaluate_every": 10,
     "d_model": 32,
     "n_blocks": 1,

@@ -10,6 +10,7 @@ from macfm import MACFMImputer, describe_model
 
 QUICK = {
     "max_steps": 15,
+    "n_trees": 4,
     "evaluate_every": 5,
     "d_model": 16,
     "n_blocks": 1,

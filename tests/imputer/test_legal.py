@@ -8,6 +8,7 @@ from macfm import MACFMImputer
 
 QUICK = {
     "max_steps": 20,
+    "n_trees": 4,
     "evaluate_every": 10,
     "d_model": 16,
     "n_blocks": 1,

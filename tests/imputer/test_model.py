@@ -12,6 +12,7 @@ from macfm.table import TableEncoder
 
 QUICK = {
     "max_steps": 20,
+    "n_trees": 4,
     "evaluate_every": 10,
     "d_model": 16,
     "n_blocks": 1,

@@ -21,6 +21,7 @@ from macfm.imputer._model_file import _container
 DATA = Path(__file__).parents[1] / "data"
 QUICK = {
     "max_steps": 10,
+    "n_trees": 4,
     "evaluate_every": 5,
     "d_model": 16,
     "n_blocks": 1,

@@ -16,6 +16,7 @@ from macfm import MACFMImputer
 
 QUICK = {
     "max_steps": 3,
+    "n_trees": 4,
     "evaluate_every": 3,
     "d_model": 16,
     "n_blocks": 1,

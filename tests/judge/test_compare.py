@@ -16,7 +16,7 @@ from macfm.table import TableSchema, as_table
 
 
 def tiny(**parameters):
-    small = {"max_steps": 20, "d_model": 16, "n_blocks": 1, "n_steps": 2}
+    small = {"max_steps": 20, "n_trees": 4, "d_model": 16, "n_blocks": 1, "n_steps": 2}
     return MACFMImputer(**small | {"random_state": 0, "verbose": False} | parameters)
 
 

@@ -57,7 +57,7 @@ class Page(HTMLParser):
 
 
 def tiny(**parameters):
-    small = {"max_steps": 20, "d_model": 16, "n_blocks": 1, "n_steps": 2}
+    small = {"max_steps": 20, "n_trees": 4, "d_model": 16, "n_blocks": 1, "n_steps": 2}
     small |= {"batch_size": 64, "evaluate_every": 10, "max_one_hot": 8}
     return MACFMImputer(**small | {"random_state": 0, "verbose": False} | parameters)
 

@@ -12,6 +12,7 @@ from macfm.judge.methods import METHODS, Method, check_learned, make_method
 
 SMALL_NET = {
     "max_steps": 30,
+    "n_trees": 4,
     "evaluate_every": 15,
     "d_model": 32,
     "n_blocks": 1,
