@@ -34,7 +34,7 @@ def grown(x, observed, *, fill=by_zero, weights=None, group=None, seed=0, **othe
         n_trees=20,
         n_jobs=1,
         rng=np.random.default_rng(seed),
-        **others,
+        **{"max_seconds": np.inf, "only": None} | others,
     )
 
 

@@ -13,7 +13,7 @@ from macfm.flow import (
     Polish,
     SolverConfig,
     Validation,
-    calibrated,
+    calibrate,
     make_schedule,
 )
 from macfm.flow._polish import Center
@@ -59,7 +59,7 @@ def held_out(x):
 
 
 def found(x, trees, *, is_num=None, levels=(), atoms=NONE, scale=1.0):
-    return calibrated(
+    return calibrate(
         guide_alone(scale),
         trees,
         held_out(x),
@@ -70,7 +70,7 @@ def found(x, trees, *, is_num=None, levels=(), atoms=NONE, scale=1.0):
         path=PATH,
         solver=SOLVER,
         generator=torch.Generator().manual_seed(0),
-    )
+    ).polish
 
 
 def noise(n=4_000):

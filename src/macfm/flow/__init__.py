@@ -1,10 +1,11 @@
 """The method: mask-aware conditional flow matching over encoded rows, in torch."""
 
 from macfm.flow._atoms import Atoms
-from macfm.flow._calibrate import calibrated
+from macfm.flow._calibrate import Calibration, calibrate
 from macfm.flow._forest import ColumnTrees, fit_trees
 from macfm.flow._gaussian import fit_gaussian
 from macfm.flow._guide import MAX_COORDINATES, Gaussian, Guess
+from macfm.flow._levels import Levels
 from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
 from macfm.flow._masks import Masks, inference_masks, sample_masks
 from macfm.flow._noise import keyed_normal, row_keys
@@ -16,7 +17,7 @@ from macfm.flow._path import (
     end_point,
 )
 from macfm.flow._points import PointLaw, Points, PointSource
-from macfm.flow._polish import Levels, Polish
+from macfm.flow._polish import Polish
 from macfm.flow._rows import RowConfig, TrainingRows, prepare_rows
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import (
@@ -67,6 +68,7 @@ __all__ = [
     "N_KNOTS",
     "ROW_STEP",
     "Atoms",
+    "Calibration",
     "ColumnTrees",
     "Cosine",
     "Ensemble",
@@ -105,7 +107,7 @@ __all__ = [
     "add_input_noise",
     "aggregate",
     "as_records",
-    "calibrated",
+    "calibrate",
     "center_of",
     "conditional_mean",
     "end_point",

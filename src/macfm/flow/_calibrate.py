@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from macfm.flow._forest import ColumnTrees
+from macfm.flow._levels import Levels
 from macfm.flow._path import Path
-from macfm.flow._polish import Center, Levels, Polish
+from macfm.flow._polish import Center, Polish
 from macfm.flow._sampler import draw_rows
 from macfm.flow._solver import SolverConfig
 from macfm.flow._trust import by_column, shrunk
@@ -24,7 +26,17 @@ _SPREADS = (0.7, 1.4)
 _MAX_DRAWN_CELLS = 40_000
 
 
-def calibrated(
+@dataclass(frozen=True)
+class Calibration:
+    """What held-out rows say of trees and draws."""
+
+    polish: Polish
+    """What to add to the networks' answers."""
+    mean: Tensor
+    """The held-out rows' mean with it, shape ``(n, d)``."""
+
+
+def calibrate(
     network: GuidedEnsemble,
     trees: Sequence[ColumnTrees],
     validation: Validation,
@@ -36,7 +48,7 @@ def calibrated(
     path: Path,
     solver: SolverConfig,
     generator: torch.Generator,
-) -> Polish:
+) -> Calibration:
     """Find how far trees are believed, and how wide draws must be.
 
     Parameters
@@ -73,10 +85,9 @@ def calibrated(
         for place, codes in levels
         if 1 < len(codes) <= len(place) + 1
     ]
-    kept = list(trees)
     ones = torch.ones(len(group), device=group.device)
     moves = is_num.index_fill(0, atoms, False)
-    half = Polish(kept, 0.5 * ones, ones, moves, levels=())
+    half = Polish(trees, 0.5 * ones, ones, moves, levels=())
     mean = validation.mean(network, path=path)
     center = half.center(validation.x, validation.masks.cond, mean)
     share = _share(center, validation, group=group, is_num=is_num)
@@ -102,7 +113,7 @@ def calibrated(
             generator=generator,
         )
     )
-    return polish
+    return Calibration(polish=polish, mean=center.polished)
 
 
 def _share(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -87,8 +86,8 @@ def fit_trees(
     n_trees: int,
     n_jobs: int,
     rng: np.random.Generator,
-    max_seconds: float = math.inf,
-    only: Tensor | None = None,
+    max_seconds: float,
+    only: Tensor | None,
 ) -> list[ColumnTrees]:
     """Fit trees to every column that varies.
 
@@ -106,7 +105,7 @@ def fit_trees(
         Trees a column, and threads to grow them with.
     rng : numpy.random.Generator
         Source of the turns and of the trees.
-    max_seconds : float, default=inf
+    max_seconds : float
         Columns that are not begun by then go without.
     only : Tensor of bool, shape (d,), or None
         Coordinates of the columns that are wanted; None wants all.

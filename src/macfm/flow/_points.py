@@ -44,14 +44,14 @@ class Points:
 
     def map(self, function: Callable[[Tensor], Tensor]) -> Points:
         """Apply a function to every tensor."""
-        guess, xi = self.guess, self.xi
+        guess = None
+        if self.guess is not None:
+            guess = Guess(*map(function, vars(self.guess).values()))
         return Points(
             sample=PathSample(*map(function, vars(self.sample).values())),
             masks=Masks(*map(function, vars(self.masks).values())),
-            guess=None
-            if guess is None
-            else Guess(*map(function, vars(guess).values())),
-            xi=None if xi is None else function(xi),
+            guess=guess,
+            xi=None if self.xi is None else function(self.xi),
         )
 
 

@@ -9,64 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow._forest import ColumnTrees
+from macfm.flow._levels import Levels
 from macfm.flow._noise import keyed_normal
 
 # Trees see what trees have found, as far as they are believed.
 _N_SWEEPS = 2
 # Noise of categories that are drawn again comes from streams of its own.
 _REDRAW = 0x5D1E
-
-
-class Levels(nn.Module):
-    """Encoded categories of a column, whose probabilities a mean code tells.
-
-    Parameters
-    ----------
-    place : Tensor of int64, shape (w,)
-        Coordinates of the column.
-    codes : Tensor, shape (n_levels, w)
-        Codes of the categories, with ``n_levels <= w + 1``.
-    """
-
-    place: Tensor
-    codes: Tensor
-    inverse: Tensor
-
-    def __init__(self, place: Tensor, codes: Tensor) -> None:
-        super().__init__()
-        self.register_buffer("place", place)
-        self.register_buffer("codes", codes)
-        # A mean code is the mean of the codes under the probabilities, which sum to 1.
-        system = torch.cat([codes.T, torch.ones_like(codes[:, :1]).T]).double()
-        self.register_buffer("inverse", torch.linalg.pinv(system))
-
-    def probabilities(self, mean: Tensor) -> Tensor:
-        """Return probabilities ``(n, n_levels)`` behind mean codes ``(n, d)``."""
-        code = mean[:, self.place].double()
-        code = torch.cat([code, torch.ones_like(code[:, :1])], dim=1)
-        p = (code @ self.inverse.T).clamp(min=1e-9)
-        return p / p.sum(dim=1, keepdim=True)
-
-    def nearest(self, x: Tensor) -> Tensor:
-        """Return the number of the category nearest to codes, (…, d) → (…,)."""
-        code = x[..., self.place]
-        distance = self.codes.square().sum(dim=1) - 2 * code @ self.codes.T
-        return distance.argmin(dim=-1)
-
-    def redrawn(self, x: Tensor, old: Tensor, new: Tensor, u: Tensor) -> Tensor:
-        """Turn draws of one law into draws of another, changing as few as possible.
-
-        ``x`` are draws ``(n_draws, n, d)``, ``old`` and ``new`` the probabilities
-        ``(n, n_levels)`` they follow and are to follow, ``u`` two uniform numbers for
-        each draw, ``(n_draws, n, 2)``. Returns the codes, ``(n_draws, n, w)``.
-        """
-        drawn = self.nearest(x)
-        keep = (new / old).clamp(max=1.0).gather(1, drawn.T).T
-        gain = (new - old).clamp(min=0.0)
-        bounds = (gain / gain.sum(dim=1, keepdim=True).clamp(min=1e-12)).cumsum(dim=1)
-        other = torch.searchsorted(bounds, u[..., 1].T.contiguous()).T
-        other = other.clamp(max=len(self.codes) - 1)
-        return self.codes[torch.where(u[..., 0] <= keep, drawn, other)]
 
 
 @dataclass(frozen=True)
@@ -127,10 +76,6 @@ class Polish(nn.Module):
         self.register_buffer("share", share)
         self.register_buffer("spread", spread)
         self.register_buffer("moves", moves)
-
-    def replant(self, trees: Sequence[ColumnTrees]) -> None:
-        """Take other trees for the columns that have some."""
-        self.trees = nn.ModuleList(trees)
 
     def center(self, x: Tensor, observed: Tensor, mean: Tensor) -> Center:
         """Add what the trees say to the networks' mean of rows ``(n, d)``."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from macfm.flow._atoms import Atoms
 from macfm.flow._gaussian import Moments, conditionals, fit_gaussian
 from macfm.flow._guide import MAX_COORDINATES, Gaussian
+from macfm.flow._levels import nearest
 from macfm.flow._path import Path
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import draw_rows
@@ -120,7 +121,7 @@ class TrainingRows:
                 eps = torch.randn(x.shape, generator=generator, device=x.device)
                 drawn = draw_rows(network, x, m_cond, eps=eps, path=path, config=_QUICK)
                 for place, levels in self.levels:
-                    drawn[:, place] = _nearest(drawn[:, place], levels)
+                    drawn[:, place] = levels[nearest(drawn[:, place], levels)]
                 drawn = self.atoms.snap(drawn)
                 fill[rows] = torch.where(m_cond, x, drawn)
         return fills
@@ -166,14 +167,13 @@ def prepare_rows(
         part.numpy()
         for part in hold_out(len(x), share=config.validation_share, generator=generator)
     )
+    known = x[trained], observed[trained]
     rules = None
     if config.move_missing:
-        known = x[trained], observed[trained]
         rules = find_rules(*known, group=group, is_num=is_num)
 
     moments = whole = None
     if config.guide and x.shape[1] <= MAX_COORDINATES:
-        known = x[trained], observed[trained]
         ridge = _choose_ridge(*known, group=group, rng=rng, device=device)
         some = None if weights is None else weights[trained]
         moments = _fit(*known, ridge, weights=some, device=device)
@@ -338,8 +338,8 @@ def _guesses(
         for place, codes in levels:
             holes = np.flatnonzero(~observed[:, place[0]])
             cells = np.ix_(holes, place)
-            near = _nearest(torch.from_numpy(fill[cells]), torch.from_numpy(codes))
-            fill[cells] = near.numpy()
+            near = nearest(torch.from_numpy(fill[cells]), torch.from_numpy(codes))
+            fill[cells] = codes[near.numpy()]
         snapped = atoms.snap(torch.from_numpy(fill)).numpy()
         fill[~observed] = snapped[~observed]
     return fills
@@ -360,9 +360,3 @@ def _from_other_rows(
         if len(donors):
             chosen = rng.choice(donors, size=len(holes))
             fill[np.ix_(holes, place)] = fill[np.ix_(chosen, place)]
-
-
-def _nearest(values: Tensor, levels: Tensor) -> Tensor:
-    """Replace each row of values by the nearest of the levels."""
-    distance = levels.square().sum(dim=1) - 2 * values @ levels.T
-    return levels[distance.argmin(dim=1)]

@@ -19,10 +19,10 @@ from macfm._errors import ParameterError, Said
 from macfm.flow import (
     N_KNOTS,
     Atoms,
+    Calibration,
     Ensemble,
     Evaluation,
     GuidedEnsemble,
-    Polish,
     RowConfig,
     SolverConfig,
     TrainConfig,
@@ -30,7 +30,7 @@ from macfm.flow import (
     TrainResult,
     Validation,
     as_records,
-    calibrated,
+    calibrate,
     fit_trees,
     make_network,
     mean_rows,
@@ -209,9 +209,7 @@ def train_networks(
         )
         course.run()
         network = course.network()
-        if isinstance(network, GuidedEnsemble):
-            course.polish(network)
-        unknowable = course.unknowable(network)
+        unknowable = course.unknowable(course.polish(network))
     if isinstance(network, GuidedEnsemble):
         assert rows.whole_guide is not None
         network.guide = rows.whole_guide
@@ -337,19 +335,27 @@ class _Course:
             return GuidedEnsemble(self.rows.guide, self.members, trust, path=path)
         return self.members[0] if len(self.members) == 1 else Ensemble(self.members)
 
-    def polish(self, network: GuidedEnsemble) -> None:
-        """Grow trees beside the networks; find out how far they help."""
-        known = self.rows.validation
-        at_rest = self.settings.path.readout_time > 0  # no mean at t = 0 to add to
-        done = self.interrupted or self.starved or self._seconds_left() <= 0
-        if known is None or at_rest or done:
-            return
-        try:
-            network.polish = self._polish(network, known)
-        except KeyboardInterrupt:
-            self.interrupted = True
+    def polish(self, network: nn.Module) -> Tensor | None:
+        """Add to a network what held-out rows say, and return their mean with it.
 
-    def _polish(self, network: GuidedEnsemble, known: Validation) -> Polish:
+        None if there are no such rows. Trees that were grown from them have no part in
+        that mean.
+        """
+        known, path = self.rows.validation, self.settings.path
+        if known is None:
+            return None
+        at_rest = path.readout_time > 0  # there is no mean at t = 0 to add to
+        done = self.interrupted or self.starved or self._seconds_left() <= 0
+        if isinstance(network, GuidedEnsemble) and not (at_rest or done):
+            try:
+                found = self._polish(network, known)
+                network.polish = found.polish
+                return found.mean
+            except KeyboardInterrupt:
+                self.interrupted = True
+        return known.mean(network, path=path)
+
+    def _polish(self, network: GuidedEnsemble, known: Validation) -> Calibration:
         """Grow trees in the time that is left, and hear what held-out rows say."""
         rows, settings = self.rows, self.settings
         fit = partial(
@@ -367,9 +373,10 @@ class _Course:
                 weights=rows.weights,
                 rng=np.random.default_rng(self.seed),
                 max_seconds=self._seconds_left(),
+                only=None,
             )
         seconds = time.perf_counter() - began
-        polish = calibrated(
+        found = calibrate(
             network,
             trees,
             known,
@@ -381,28 +388,30 @@ class _Course:
             solver=_SOLVER,
             generator=torch.Generator(self.group.device).manual_seed(self.seed),
         )
-        few = len(rows.x) < _FEW_ROWS
+        polish, few = found.polish, len(rows.x) < _FEW_ROWS
         if len(polish.trees) and few and seconds < self._seconds_left():
             x, observed, weights = rows.with_held_out()
-            rng = np.random.default_rng(self.seed)
-            grown = fit(x, observed, weights=weights, rng=rng, only=polish.share > 0)
-            polish.replant(grown)
-        return polish
+            grown = fit(
+                x,
+                observed,
+                weights=weights,
+                rng=np.random.default_rng(self.seed),
+                max_seconds=math.inf,
+                only=polish.share > 0,
+            )
+            polish.trees = nn.ModuleList(grown)
+        return found
 
     def _seconds_left(self) -> float:
         """Return what is left of the time budget, infinitely much without one."""
         budget = self.settings.train.max_seconds or math.inf
         return budget - (time.perf_counter() - self.began)
 
-    def unknowable(self, network: nn.Module) -> np.ndarray:
-        """Return the columns that are filled no better than by their mean."""
+    def unknowable(self, mean: Tensor | None) -> np.ndarray:
+        """Return the columns that a mean of held-out rows finds no better."""
         known = self.rows.validation
-        if known is None:
+        if known is None or mean is None:
             return np.zeros(0, dtype=np.intp)
-        mean = known.mean(network, path=self.settings.path)
-        if isinstance(network, GuidedEnsemble) and network.polish is not None:
-            center = network.polish.center(known.x, known.masks.cond, mean)
-            mean = center.polished
         found = no_better_than_mean(mean, known, group=self.group, is_num=self.is_num)
         return np.flatnonzero(found.cpu().numpy())
 

@@ -38,12 +38,8 @@ def find_atoms(column: ColumnSchema, data: ColumnData, *, origin: int) -> tuple:
     often = counts[:MAX_ATOMS] >= max(LEAST_SHARE * n_observed, LEAST_CELLS)
     # In a column of few values each is frequent, and none stands out.
     beside = np.append(counts[1:], 0)[:MAX_ATOMS]
-    n_often = int(
-        max(
-            np.flatnonzero(often & (counts[:MAX_ATOMS] >= STANDS_OUT * beside)) + 1,
-            default=0,
-        )
-    )
+    stand_out = often & (counts[:MAX_ATOMS] >= STANDS_OUT * beside)
+    n_often = int(np.flatnonzero(stand_out)[-1]) + 1 if stand_out.any() else 0
     n_beside = n_observed - counts[:n_often].sum()
     if n_beside < CELLS_BESIDE or len(values) - n_often < VALUES_BESIDE:
         return ()
