@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from macfm import MACFMImputer
 
@@ -34,3 +35,14 @@ def test_small_tables_with_steps_and_repeated_values_are_filled_well():
     zeros = np.mean([(draw["g"][lost] == 0).mean() for draw in draws])
     assert error < 0.61
     assert abs(zeros - (complete["g"][lost] == 0).mean()) < 0.1
+
+
+def test_a_column_of_noise_is_named_though_trees_are_grown_from_all_rows_at_last():
+    complete, hidden = steps(n=700)
+    complete["noise"] = np.random.default_rng(9).normal(size=len(complete))
+    lost = np.random.default_rng(8).uniform(size=len(complete)) < 0.2
+    table = complete.mask(np.column_stack([hidden, lost]))
+    imputer = MACFMImputer(random_state=0, verbose=False, max_steps=150)
+    with pytest.warns(UserWarning, match=r"'noise'.*no better than by the mean"):
+        imputer.fit(table)
+    assert len(imputer.network_.polish.trees) > 0
