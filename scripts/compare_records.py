@@ -4,6 +4,11 @@
 
 prints a Markdown table with one row for every dataset, mechanism and method that both
 hold, geometric means over their common masks, in rows that were not fitted on.
+
+    python scripts/compare_records.py benchmarks/main benchmarks/one_mask --best
+
+prints, for every dataset, mechanism and score, the best read-out of macfm in the newer
+records beside the best other method in either, means over the masks of the newer.
 """
 
 from __future__ import annotations
@@ -19,6 +24,11 @@ from macfm.bench.records import read_records
 
 SCORES = ("mae", "rmse", "crps")
 PLACE = ["dataset", "mechanism", "method"]
+# Every score, and 1 where less is better.
+ALL_SCORES = {
+    **{"mae": 1, "rmse": 1, "crps": 1, "energy": 1},
+    **{"accuracy": -1, "log_loss": 1},
+}
 
 
 def scores_of(path: Path) -> pd.DataFrame:
@@ -33,6 +43,46 @@ def scores_of(path: Path) -> pd.DataFrame:
         if record["status"] == "ok" and not record["ablation"]
     ]
     return pd.DataFrame(rows).set_index([*PLACE, "rate", "mask"])
+
+
+def best_of_each(old: Path, new: Path) -> pd.DataFrame:
+    """Return macfm's best of the newer records, and the best other of all of them."""
+    rows = []
+    for path in dict.fromkeys((old, new)):
+        for record in read_records(path):
+            ours = record["method"] in ("macfm", "macfm-median")
+            if record["status"] != "ok" or record["ablation"] or (ours and path != new):
+                continue
+            scores = {name: record["scores"]["out"].get(name) for name in ALL_SCORES}
+            place = {name: record[name] for name in (*PLACE, "mask")}
+            rows.append({**place, "ours": ours, **scores})
+    table = pd.DataFrame(rows)
+    masks = table[table["ours"]].groupby(PLACE[:2])["mask"].agg(set)
+    found = []
+    for place, cells in table.groupby(PLACE[:2]):
+        if place not in masks:
+            continue
+        cells = cells[cells["mask"].isin(masks[place])]
+        whole = cells.groupby("method")["mask"].nunique() == len(masks[place])
+        means = cells.groupby(["ours", "method"])[list(ALL_SCORES)].mean()
+        means = means[means.index.get_level_values("method").isin(whole[whole].index)]
+        for name, sign in ALL_SCORES.items():
+            known = (sign * means[name].astype(float)).dropna()
+            if set(known.index.get_level_values("ours")) != {True, False}:
+                continue
+            ours, other = (known[flag].sort_values().head(1) for flag in (True, False))
+            values = abs(ours.iloc[0]), abs(other.iloc[0])
+            found.append(
+                {
+                    **dict(zip(PLACE[:2], place, strict=True)),
+                    "score": name,
+                    "macfm": f"{ours.index[0]}, {values[0]:.4f}",
+                    "best other": f"{other.index[0]}, {values[1]:.4f}",
+                    "ratio": values[0] / values[1],
+                    "macfm is first": bool(ours.iloc[0] < other.iloc[0]),
+                }
+            )
+    return pd.DataFrame(found)
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
@@ -52,7 +102,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
+    parser.add_argument("--best", action="store_true", help="beside the best other")
     arguments = parser.parse_args()
+    if arguments.best:
+        found = best_of_each(arguments.old, arguments.new)
+        print(found.to_string(index=False, float_format="%.3f"))
+        print(found.groupby("score")["macfm is first"].agg(["sum", "size"]))
+        return 0
     table = compare(scores_of(arguments.old), scores_of(arguments.new))
     print("| " + " | ".join([*PLACE, *table.columns]) + " |")
     print("|" + "---|" * (len(PLACE) + len(table.columns)))
