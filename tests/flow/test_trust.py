@@ -105,3 +105,16 @@ def test_columns_nobody_can_tell_are_named(held_out):
         is_num=torch.ones(D, dtype=torch.bool),
     )
     assert flags.tolist() == [False, True, False]
+
+
+def test_a_gain_that_one_far_value_blurs_is_no_cause_to_name_a_column(held_out):
+    known = held_out.masks.tgt
+    mean = 0.5 * held_out.x
+    gain = torch.where(known, 0.75 * held_out.x.square(), 0.0).sum(dim=0)
+    for k in range(D):  # one row costs two thirds of what the others gain
+        row = torch.nonzero(known[:, k])[0]
+        mean[row, k] = held_out.x[row, k] + (gain[k] / 1.5).sqrt()
+    flags = no_better_than_mean(
+        mean, held_out, group=GROUP, is_num=torch.ones(D, dtype=torch.bool)
+    )
+    assert not flags.any()

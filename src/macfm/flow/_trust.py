@@ -74,7 +74,8 @@ def no_better_than_mean(
     """Tell which columns of numbers a mean ``(n, d)`` finds no better than their own.
 
     Returns flags of shape ``(n_columns,)``: True where enough held-out rows are there
-    to tell, and the squared error falls by less than 2 % or a standard error.
+    to tell, and the squared error falls by less than 2 %, or by less than 10 % and a
+    standard error.
     """
     n_groups = int(group.max()) + 1
     scored = validation.masks.tgt & is_num
@@ -85,9 +86,9 @@ def no_better_than_mean(
     )
     gain = spread - error
     judged = (spread > 0).sum(dim=0) >= _ENOUGH_ROWS
-    small = gain.sum(dim=0) < 0.02 * spread.sum(dim=0)
+    share = gain.sum(dim=0) / spread.sum(dim=0).clamp(min=1e-30)
     unclear = gain.sum(dim=0) < gain.square().sum(dim=0).sqrt()
-    return judged & (small | unclear)
+    return judged & ((share < 0.02) | ((share < 0.1) & unclear))
 
 
 def by_column(value: Tensor, group: Tensor, n_groups: int, n_rows: int) -> Tensor:
