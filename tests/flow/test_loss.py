@@ -14,6 +14,7 @@ from macfm.flow import (
     flow_matching_loss,
     make_schedule,
 )
+from macfm.flow.network import Dropout
 
 LINEAR = make_schedule("linear", gamma=1.0)
 CONFIG = LossConfig(lambda_stab=0.5, lambda_cons=0.25, eta_cons=0.1, sigma_in=0.0)
@@ -105,3 +106,34 @@ def test_batch_without_targets_has_a_finite_loss(batch):
     nothing = torch.zeros_like(masks.tgt)
     none = Masks(cond=masks.cond, tgt=nothing, moved=nothing)
     assert terms_of((x, eps, xi, t, none)).fm == 0
+
+
+class Dropping(nn.Module):
+    """v = 2 x_t with units dropped: equal points differ by nothing else."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = Dropout(0.5)
+
+    def forward(self, x_t, t, m_cond):
+        return self.dropout(2 * x_t)
+
+
+def test_points_near_each_other_are_judged_with_the_same_units_dropped(batch):
+    network = Dropping().train()
+    still = replace(CONFIG, eta_cons=0.0)
+    assert terms_of(batch, network, still).cons == 0
+    # A dropped unit says nothing of the distance, the others twice as much.
+    whole = terms_of(batch, Dropping().eval(), CONFIG).cons.item()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        moved = [terms_of(batch, network, CONFIG).cons.item() for _ in range(20)]
+    assert sum(moved) / 20 == pytest.approx(2 * whole, rel=0.1)
+
+
+def test_units_are_dropped_anew_outside_of_the_loss(batch):
+    network = Dropping().train()
+    terms_of(batch, network)
+    x = torch.ones(400, D)
+    first, second = network(x, None, None).chunk(2)
+    assert not torch.equal(first, second)

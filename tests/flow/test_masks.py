@@ -13,13 +13,21 @@ def observed_cells(n=2000, share=0.7):
     return (torch.rand(n, 4, generator=generator) < share)[:, GROUP]
 
 
-def draw_masks(observed, hide_rate=(0.05, 0.6), seed=0, rules=None, move_missing=True):
+def draw_masks(
+    observed,
+    hide_rate=(0.05, 0.6),
+    seed=0,
+    hide_one=False,
+    rules=None,
+    move_missing=True,
+):
     generator = torch.Generator().manual_seed(seed)
     return sample_masks(
         observed,
         group=GROUP,
         n_columns=4,
         hide_rate=hide_rate,
+        hide_one=hide_one,
         rules=rules,
         move_missing=move_missing,
         generator=generator,
@@ -48,6 +56,7 @@ def test_hidden_share_follows_the_range_row_by_row():
         group=torch.arange(300),
         n_columns=300,
         hide_rate=(0.2, 0.5),
+        hide_one=False,
         rules=None,
         move_missing=True,
         generator=generator,
@@ -63,6 +72,21 @@ def test_rates_of_zero_and_one_hide_nothing_and_everything(rate):
     observed = observed_cells()
     masks = draw_masks(observed, hide_rate=(rate, rate))
     assert torch.equal(masks.tgt, observed & (rate == 1.0))
+
+
+def test_with_hide_one_every_row_that_has_a_cell_hides_one():
+    observed = observed_cells(share=0.5)
+    by_lot, masks = (draw_masks(observed, hide_one=flag) for flag in (False, True))
+    some = by_lot.tgt.any(dim=1)
+    assert 0.3 < (~some & observed.any(dim=1)).double().mean() < 0.7
+    assert torch.equal(masks.tgt.any(dim=1), observed.any(dim=1))
+    # Rows that hide something anyway hide what they would.
+    assert torch.equal(masks.tgt[some], by_lot.tgt[some])
+    columns = torch.stack(
+        [masks.tgt[~some][:, k == GROUP].any(dim=1) for k in range(4)]
+    )
+    assert (columns.sum(dim=0) <= 1).all()
+    assert (columns.sum(dim=1) > 100).all()
 
 
 def test_same_generator_state_same_masks():

@@ -29,8 +29,9 @@ def source(*, weights=None, guide=None, seed=0, time_law=None):
         group=torch.arange(D),
         is_num=torch.ones(D, dtype=torch.bool),
         path=PATH,
-        time_law=time_law or TimeLaw(beta=None, share_t0=0.2),
+        time_law=time_law or TimeLaw(beta=None, share_t0=0.2, held_at=0.0),
         hide_rate=(0.1, 0.6),
+        hide_one=False,
         rules=None,
         guide=guide,
         sigma_in=0.0,
@@ -65,7 +66,7 @@ def test_cells_are_shown_or_hidden_and_missing_ones_never_scored():
 
 
 def test_an_epoch_takes_every_row_once():
-    taken = source(time_law=TimeLaw(beta=None, share_t0=0.0))
+    taken = source(time_law=TimeLaw(beta=None, share_t0=0.0, held_at=0.0))
     seen = torch.cat([row_numbers(taken.take()) for _ in range(N // BATCH * 20)])
     counts = torch.bincount(seen, minlength=N)
     assert counts.max() <= 20
@@ -94,7 +95,7 @@ def test_the_guess_is_the_guides_at_the_same_point():
 
 def test_new_guesses_count_from_the_next_batch():
     x, observed = rows()
-    taken = source(time_law=TimeLaw(beta=(200.0, 1.0), share_t0=0.0))
+    taken = source(time_law=TimeLaw(beta=(200.0, 1.0), share_t0=0.0, held_at=0.0))
     for _ in range(3):
         taken.take()
     taken.begin(torch.where(observed, x, -1e6)[None])

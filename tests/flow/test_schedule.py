@@ -52,8 +52,8 @@ def test_unknown_schedule_is_named():
         make_schedule("quadratic", gamma=2.0)
 
 
-def draw_times(beta, share_t0, n=40_000):
-    law = TimeLaw(beta=beta, share_t0=share_t0)
+def draw_times(beta, share_t0, held_at=0.0, n=40_000):
+    law = TimeLaw(beta=beta, share_t0=share_t0, held_at=held_at)
     generator = torch.Generator().manual_seed(0)
     return law.sample(n, generator=generator, device=torch.device("cpu"))
 
@@ -69,7 +69,8 @@ def test_times_have_the_moments_of_their_law(beta):
     assert t.var().item() == pytest.approx(variance, abs=0.005)
 
 
-def test_share_t0_holds_that_share_at_exactly_zero():
-    t = draw_times(None, share_t0=0.3)
-    assert (t == 0).double().mean().item() == pytest.approx(0.3, abs=0.01)
-    assert (draw_times(None, share_t0=1.0) == 0).all()
+@pytest.mark.parametrize("held_at", [0.0, 0.25])
+def test_share_t0_holds_that_share_at_exactly_one_time(held_at):
+    t = draw_times(None, share_t0=0.3, held_at=held_at)
+    assert (t == held_at).double().mean().item() == pytest.approx(0.3, abs=0.01)
+    assert (draw_times(None, share_t0=1.0, held_at=held_at) == held_at).all()

@@ -37,6 +37,7 @@ CONFIG = TrainConfig(
     patience=100,
     evaluate_every=10,
     hide_rate=(0.1, 0.5),
+    hide_one=False,
 )
 LOSS = LossConfig(lambda_stab=0.0, lambda_cons=0.0, eta_cons=0.1, sigma_in=0.0)
 
@@ -98,7 +99,7 @@ def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None
             group=GROUP,
             is_num=torch.ones(D, dtype=torch.bool),
             path=Path(LINEAR, "t"),
-            time_law=TimeLaw(beta=None, share_t0=0.5),
+            time_law=TimeLaw(beta=None, share_t0=0.5, held_at=0.0),
             config=config,
             loss_config=LOSS,
             generator=generator,

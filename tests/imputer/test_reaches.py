@@ -134,6 +134,12 @@ def hides_this_share(seen, value):
     return abs(1 - shown / observed - np.mean(value)) < 0.06
 
 
+def hides_one_of_every_row(seen, value):
+    shown = torch.cat(seen.trained.m_cond)[:, :2].float().mean().item()
+    observed = FRAME[["weight", "height"]].notna().to_numpy().mean()
+    return (shown < 0.9 * observed) == value
+
+
 def is_the_weight_of(term):
     def law(seen, value):
         terms = {t: seen.model.settings_[f"lambda_{t}"] for t in ("stab", "cons")}
@@ -346,10 +352,19 @@ CLAIMS = {
             abs((torch.cat(seen.trained.t) == 0).float().mean() - share) < 0.04
         ),
     ),
-    "hide_rate": ([(0.2, 0.3), (0.8, 0.9)], MANY, hides_this_share),
+    "hide_rate": (
+        [(0.2, 0.3), (0.8, 0.9)],
+        MANY | {"hide_one": False},
+        hides_this_share,
+    ),
+    "hide_one": (
+        [False, True],
+        MANY | {"hide_rate": (0.0, 0.001)},
+        hides_one_of_every_row,
+    ),
     "lambda_stab": ([0.5, 3.0], {}, is_the_weight_of("stab")),
     "lambda_cons": ([0.5, 3.0], {"eta_cons": 1.0}, is_the_weight_of("cons")),
-    "eta_cons": ([0.1, 1.0], {"lambda_cons": 1.0}, nudges_by_this_much),
+    "eta_cons": ([0.1, 1.0], {"lambda_cons": 1.0, "dropout": 0.0}, nudges_by_this_much),
     "sigma_in": (
         [0.0, 0.5],
         AT_ZERO,

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow._points import Points
+from macfm.flow.network import drops, twins
 
 
 @dataclass(frozen=True)
@@ -66,19 +67,42 @@ def flow_matching_loss(
     LossTerms
     """
     sample, masks = points.sample, points.masks
-    guess = () if points.guess is None else (points.guess,)
-    v_t = network(sample.x_t, sample.t, masks.cond, *guess)
-    fm = _mean_square(v_t - sample.v_star, masks.tgt)  # eq:fm_loss
-    stab = _mean_square(v_t, masks.cond)
-    cons = torch.zeros_like(fm)
+    near = None
     if config.lambda_cons > 0:
         # NOTE[DIFF]: the perturbation moves targets only. Moving the conditioning
         # too, as printed, would punish the network for reading what was observed.
-        xi = points.xi
-        assert xi is not None
-        nudge = torch.where(masks.moved, config.eta_cons * (1 - sample.s_t) * xi, 0.0)
-        v_near = network(sample.x_t + nudge, sample.t, masks.cond, *guess)
+        assert points.xi is not None
+        xi = config.eta_cons * (1 - sample.s_t) * points.xi
+        near = sample.x_t + torch.where(masks.moved, xi, 0.0)
+    v_t, v_near = _velocities(network, points, near)
+    fm = _mean_square(v_t - sample.v_star, masks.tgt)  # eq:fm_loss
+    stab = _mean_square(v_t, masks.cond)
+    cons = torch.zeros_like(fm)
+    if v_near is not None:
         cons = _mean_square(v_near - v_t, masks.tgt)
     lambda_stab, lambda_cons = config.lambda_stab, config.lambda_cons
     total = fm + lambda_stab * stab + lambda_cons * cons  # eq:total_loss
     return LossTerms(fm=fm, stab=stab, cons=cons, total=total)
+
+
+def _velocities(
+    network: nn.Module, points: Points, near: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    """Return the velocity at points, and at others `near` them if there are any.
+
+    Where units are dropped, the same are dropped in both: what tells the velocities
+    apart is the distance alone.
+    """
+    x_t, t, m_cond = points.sample.x_t, points.sample.t, points.masks.cond
+    guess = () if points.guess is None else (points.guess,)
+    if near is None:
+        return network(x_t, t, m_cond, *guess), None
+    if not drops(network):
+        v_t = network(x_t, t, m_cond, *guess)
+        return v_t, network(near, t, m_cond, *guess)
+    both = points.map(lambda part: torch.cat([part, part]))
+    guess = () if both.guess is None else (both.guess,)
+    with twins(network):
+        v = network(torch.cat([x_t, near]), both.sample.t, both.masks.cond, *guess)
+    v_t, v_near = v.chunk(2)
+    return v_t, v_near

@@ -33,6 +33,7 @@ def sample_masks(
     group: Tensor,
     n_columns: int,
     hide_rate: tuple[float, float],
+    hide_one: bool,
     rules: Rules | None,
     move_missing: bool,
     generator: torch.Generator,
@@ -50,6 +51,8 @@ def sample_masks(
     hide_rate : (low, high)
         Every row draws its own rate from U[low, high] and hides each of its observed
         columns with that probability.
+    hide_one : bool
+        Whether a row that would hide nothing hides one of its observed columns.
     rules : Rules or None
         Rules that the table's own holes follow, and hidden cells with them.
     move_missing : bool
@@ -67,7 +70,12 @@ def sample_masks(
     # shares makes one network good for rows with few holes and with many.
     low, high = hide_rate
     rate = low + (high - low) * torch.rand(n, 1, generator=generator, device=device)
-    hidden = torch.rand(n, n_columns, generator=generator, device=device) < rate
+    lot = torch.rand(n, n_columns, generator=generator, device=device)
+    hidden = lot < rate
+    if hide_one:
+        recorded = torch.zeros_like(lot).index_add_(1, group, observed.to(lot.dtype))
+        lot = lot.masked_fill(recorded == 0, 2.0)
+        hidden |= (lot == lot.amin(dim=1, keepdim=True)) & (recorded > 0)
     # NOTE[DIFF]: the paper hides cells by lot alone, and transports no others.
     if rules is not None:
         hidden = rules.apply(hidden, generator=generator)

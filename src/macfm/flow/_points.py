@@ -69,6 +69,8 @@ class PointLaw:
     """Law of the times."""
     hide_rate: tuple[float, float]
     """Range of the share of observed cells that a row hides."""
+    hide_one: bool
+    """Whether a row hides one of its cells at least."""
     rules: Rules | None
     """Rules that the table's holes follow, and the hidden cells with them."""
     guide: nn.Module | None
@@ -163,6 +165,7 @@ class PointSource:
             group=law.group,
             n_columns=self._n_columns,
             hide_rate=law.hide_rate,
+            hide_one=law.hide_one,
             rules=law.rules,
             move_missing=self._fills is not None,
             generator=generator,

@@ -88,25 +88,31 @@ def make_schedule(name: str, *, gamma: float) -> Schedule:
 
 
 class TimeLaw:
-    """The law of the training times: U[0, 1] or Beta(a, b), some held at t = 0.
+    """The law of the training times: U[0, 1] or Beta(a, b), some held at one time.
 
     Parameters
     ----------
     beta : tuple of two floats, or None
         Shape (a, b) of the Beta law; None for the uniform law.
     share_t0 : float
-        Share of the times that are exactly 0, where one evaluation of the network
-        is the conditional mean.
+        Share of the times that are held.
+    held_at : float
+        Where: `Path.readout_time`, at which one evaluation of the network is the
+        conditional mean. It is 0 unless the schedule starts at rest there, so that the
+        velocity has nothing to say.
     """
 
-    # NOTE[DIFF]: the paper draws every t from a continuous law. A share held at
-    # exactly t = 0 trains the one-evaluation read-out; 0 gives the paper's law.
+    # NOTE[DIFF]: the paper draws every t from a continuous law. A share held where it
+    # is read trains the one-evaluation read-out; 0 gives the paper's law.
 
     _N_KNOTS = 4097
 
-    def __init__(self, *, beta: tuple[float, float] | None, share_t0: float) -> None:
+    def __init__(
+        self, *, beta: tuple[float, float] | None, share_t0: float, held_at: float
+    ) -> None:
         self.beta = beta
         self.share_t0 = share_t0
+        self.held_at = held_at
         self._quantiles: Tensor | None = None
         if beta is not None:
             u = torch.linspace(0, 1, self._N_KNOTS, dtype=torch.float64).numpy()
@@ -125,5 +131,5 @@ class TimeLaw:
             t = low + (place - below) * (high - low)
         if self.share_t0 > 0:
             held = torch.rand(n, 1, generator=generator, device=device) < self.share_t0
-            t = torch.where(held, 0.0, t)
+            t = torch.where(held, self.held_at, t)
         return t

@@ -10,7 +10,7 @@ stay where they are.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,6 +62,8 @@ class TrainingStep:
         device = next(network.parameters()).device
         self.averaged = copy.deepcopy(network).eval().requires_grad_(False)
         self._network = network
+        self._weights: list[Tensor] = list(network.parameters())
+        self._averages: list[Tensor] = list(self.averaged.parameters())
         self._loss_of = loss_of
         self._config = config
         self._on_gpu = device.type == "cuda"
@@ -161,9 +163,10 @@ class TrainingStep:
         self, points: Points, rate: float | Tensor, share: float | Tensor
     ) -> None:
         terms = self._loss_of(points)
-        self._network.zero_grad(set_to_none=True)
+        for weight in self._weights:
+            weight.grad = None
         terms.total.backward()
-        clip_gradients(self._network, self._config.clip_norm)
+        clip_gradients(self._weights, self._config.clip_norm)
         self._muon.step(rate)
         self._optimizer.step()
         self._average(share)
@@ -172,8 +175,7 @@ class TrainingStep:
 
     def _average(self, share: float | Tensor) -> None:
         """Move the average towards the network's weights."""
-        averages: list[Tensor] = list(self.averaged.parameters())
-        weights: list[Tensor] = list(self._network.parameters())
+        averages, weights = self._averages, self._weights
         with torch.no_grad():
             if isinstance(share, float):
                 torch._foreach_lerp_(averages, weights, share)
@@ -192,12 +194,12 @@ def hidden_matrices(network: nn.Module) -> list[Tensor]:
     ]
 
 
-def clip_gradients(network: nn.Module, clip_norm: float) -> None:
+def clip_gradients(weights: Sequence[Tensor], clip_norm: float) -> None:
     """Scale the gradients down to a total norm of ``clip_norm``.
 
     The norm is summed in float64: in float32 its last bits, and with them the whole
     course of training, would depend on the number of threads.
     """
-    gradients = [p.grad.flatten() for p in network.parameters() if p.grad is not None]
+    gradients = [w.grad.flatten() for w in weights if w.grad is not None]
     norm = torch.cat(gradients).double().square().sum().sqrt()
-    nn.utils.clip_grads_with_norm_(network.parameters(), clip_norm, norm)
+    nn.utils.clip_grads_with_norm_(weights, clip_norm, norm)

@@ -56,6 +56,8 @@ class TrainConfig:
     """Steps between evaluations."""
     hide_rate: tuple[float, float]
     """Range of the share of observed cells a training row hides."""
+    hide_one: bool
+    """Whether a row that would hide nothing hides one cell."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,7 @@ def train(
         path=path,
         time_law=time_law,
         hide_rate=config.hide_rate,
+        hide_one=config.hide_one,
         rules=rules,
         guide=guide,
         sigma_in=loss_config.sigma_in,

@@ -154,6 +154,7 @@ def make_validation(
         group=group,
         n_columns=n_groups,
         hide_rate=(_HIDE_RATE, _HIDE_RATE),
+        hide_one=False,
         rules=rules,
         move_missing=move_missing,
         generator=generator,

@@ -16,6 +16,7 @@ from macfm.imputer._rules import FLAG, Rule, integer, is_pair, number, one_of
 _SMALL = 1_000
 _LARGE = 5_000
 _WIDE = 500
+_NARROW = 6
 _AS_DEFAULT = object()
 
 
@@ -39,14 +40,15 @@ class BySize:
 
 @dataclass(frozen=True)
 class ByWidth:
-    """A value that depends on the number of columns: below 500, and from there on."""
+    """A value that depends on the number of columns: below a limit, and from there."""
 
     narrow: Any
     wide: Any
+    limit: int
 
     def value(self, n_rows: int, n_columns: int) -> Any:
         """Return the value for a table."""
-        return self.narrow if n_columns < _WIDE else self.wide
+        return self.narrow if n_columns < self.limit else self.wide
 
     def __str__(self) -> str:
         return f"{self.narrow} or {self.wide} by columns"
@@ -138,7 +140,7 @@ _DECLARED = (
         integer(0),
         "Learned sinusoids of each value that the MLP sees beside it; they resolve "
         "steps and spikes, such as a value that most rows share.",
-        ByWidth(8, 0),
+        ByWidth(8, 0, _WIDE),
         paper=0,
     ),
     Parameter(
@@ -206,7 +208,8 @@ _DECLARED = (
     Parameter(
         "share_t0",
         number(0, 1),
-        "Share of training rows held at t = 0, where the conditional mean is read.",
+        "Share of training rows held at t = 0, where the conditional mean is read; at "
+        "t = 0.1 if the schedule starts at rest.",
         0.4,
         paper=0.0,
     ),
@@ -218,6 +221,14 @@ _DECLARED = (
         ),
         "Range from which each training row draws the share of its cells to hide.",
         (0.05, 0.6),
+    ),
+    Parameter(
+        "hide_one",
+        FLAG,
+        "Whether a training row that would hide nothing hides one cell; with few "
+        "columns every second row would teach nothing.",
+        ByWidth(True, False, _NARROW),
+        paper=False,
     ),
     Parameter(
         "lambda_stab", number(0), "Weight of the stability term.", 0.0, paper=0.1

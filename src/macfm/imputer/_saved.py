@@ -55,7 +55,13 @@ _MAX_MEMBER = 2**27
 # Follow from the columns, so they are built and not read.
 _DERIVED = ("group", "member")
 # What models saved before a setting existed were fitted with.
-_BEFORE = {"guide": False, "optimizer": "adamw", "atoms": False, "n_trees": 0}
+_BEFORE = {
+    "guide": False,
+    "optimizer": "adamw",
+    "atoms": False,
+    "n_trees": 0,
+    "hide_one": False,
+}
 # Parameters that a model does not depend on.
 _FREE = {
     "empty_columns": "keep",

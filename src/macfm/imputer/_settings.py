@@ -148,14 +148,15 @@ def _from_values(values: Mapping[str, Any]) -> Settings:
         n_trials = 1
     elif values["method"] == "median":
         n_trials = n_trials or N_TRIALS
+    schedule = make_schedule(values["schedule"], gamma=values["gamma"])
+    path = Path(schedule, values["velocity_space"])
     settings = Settings(
         values={**values, "n_trials": n_trials},
-        path=Path(
-            make_schedule(values["schedule"], gamma=values["gamma"]),
-            values["velocity_space"],
-        ),
+        path=path,
         time_law=TimeLaw(
-            beta=None if law == "uniform" else tuple(law), share_t0=values["share_t0"]
+            beta=None if law == "uniform" else tuple(law),
+            share_t0=values["share_t0"],
+            held_at=path.readout_time,
         ),
         network=pick(NetworkConfig),
         train=pick(TrainConfig),

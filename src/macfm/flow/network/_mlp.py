@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from macfm.flow.network._dropout import Dropout
 from macfm.flow.network._parts import TimeEncoding, masks_shown, padded
 
 
@@ -46,7 +47,7 @@ class ResidualBlock(nn.Module):
         super().__init__()
         self.norm = nn.LayerNorm(d_model, elementwise_affine=False)
         self.up = nn.Linear(d_model, d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.down = nn.Linear(d_model, d_model)
 
     def forward(self, h: Tensor) -> Tensor:
@@ -98,7 +99,7 @@ class MLPVelocity(nn.Module):
                 blocks += [
                     nn.Linear(d_model, d_model),
                     nn.SiLU(),
-                    nn.Dropout(dropout),
+                    Dropout(dropout),
                 ]
         if residual:
             blocks.append(nn.LayerNorm(d_model, elementwise_affine=False))

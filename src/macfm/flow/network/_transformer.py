@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from macfm.flow.network._dropout import Dropout
 from macfm.flow.network._parts import TimeEncoding, masks_shown, padded
 
 
@@ -18,7 +19,7 @@ class TransformerBlock(nn.Module):
     def __init__(self, *, d_model: int, n_heads: int, dropout: float) -> None:
         super().__init__()
         self.n_heads = n_heads
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.norm_1 = nn.LayerNorm(d_model, elementwise_affine=False)
         self.norm_2 = nn.LayerNorm(d_model, elementwise_affine=False)
         self.qkv = nn.Linear(d_model, 3 * d_model)
