@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers impute bench docs gallery check test test-examples test-slow test-gpu test-data test-peers lint format clean distclean
+.PHONY: help venv peers impute bench bench-speed docs gallery check test test-examples test-slow test-gpu test-data test-peers lint format clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ bench: .venv/.core ## the quick benchmark and its report, in output/
 	$(BIN)/macfm bench run benchmarks/quick.toml -o output/quick.jsonl
 	$(BIN)/macfm bench report output/quick.jsonl -o output/bench --force
 
+bench-speed: .venv/.core ## seconds of fits and calls against rows and columns, in output/
+	$(BIN)/python scripts/speed.py --output output/speed.json --most-rows 100000 --most-columns 100
+
 docs: .venv/.dev ## build the documentation into site/, to be opened from there
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
@@ -85,7 +88,7 @@ test-peers: peers ## the no-leak tests of the other imputers, in their environme
 	    $$folder/bin/python -m pip install -q --disable-pip-version-check \
 	        pytest pytest-timeout; \
 	    $$folder/bin/python -m pytest -q -W default --timeout=1800 \
-	        tests/bench/methods/test_battery.py tests/bench/methods/test_laws.py \
+	        tests/judge/methods/test_battery.py tests/judge/methods/test_laws.py \
 	        -k "$$(basename $$folder)"; \
 	done
 

@@ -121,9 +121,10 @@ def reproducible(seed: int, device: torch.device) -> Iterator[None]:
         precision = torch.get_float32_matmul_precision()
         devices = [device] if device.type == "cuda" else []
         with torch.random.fork_rng(devices=devices):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)
             torch.set_num_threads(worthwhile_threads(n_threads))
             if device.type == "cuda":
+                torch.cuda.manual_seed_all(seed)
                 torch.set_float32_matmul_precision("high")  # TF32
             try:
                 yield

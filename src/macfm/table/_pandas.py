@@ -23,6 +23,7 @@ class PandasSource:
         self.native = native
         self.columns: list[Hashable] = native.columns.tolist()
         self.n_rows = len(native)
+        self._series = [series for _, series in native.items()]
 
     def dtype(self, j: int) -> str:
         """Name the type of column ``j``."""
@@ -30,7 +31,7 @@ class PandasSource:
 
     def observed(self, j: int) -> np.ndarray:
         """Tell which cells of column ``j`` hold a value."""
-        series = self.native.iloc[:, j]
+        series = self._series[j]
         observed = ~np.asarray(series.isna(), dtype=bool)
         if _is_extension_float(series.dtype):
             # Beside NA these hold NaN, which isna does not report in every version.
@@ -40,7 +41,7 @@ class PandasSource:
 
     def read(self, j: int, observed: np.ndarray) -> ColumnData:
         """Read column ``j`` in canonical form."""
-        return read_series(self.columns[j], self.native.iloc[:, j], observed)
+        return read_series(self.columns[j], self._series[j], observed)
 
     def write(
         self, cells: Mapping[int, tuple[np.ndarray, np.ndarray, ColumnData]]
@@ -48,8 +49,7 @@ class PandasSource:
         """Return a copy in which only the given cells are new."""
         filled = self.native.copy()
         for j, (rows, values, data) in cells.items():
-            series = self.native.iloc[:, j]
-            filled.isetitem(j, write_series(series, data, rows, values))
+            filled.isetitem(j, write_series(self._series[j], data, rows, values))
         return filled
 
 

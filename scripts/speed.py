@@ -1,0 +1,220 @@
+"""Measure how long fitting and filling take, and how that grows; write a record.
+
+    python scripts/speed.py --output benchmarks/speed/cpu.json
+    python scripts/speed.py --parts tables --device cuda --output speed.json
+
+Parts, each on its own: `rows` and `columns` (seconds and peak memory of smooth tables
+against their size, each in a process of its own), `calls` (a row at a time, and rows a
+second, of a fitted model), `tables` (fit, conditional mean and 10 x 50 trajectories of
+the training split of public tables, which are read from MACFM_DATA). Seconds are those
+of this machine; compare ratios, which are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import resource
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from pandas.api.types import is_float_dtype
+
+from macfm import MACFMImputer, __version__
+from macfm.bench.cell import make_holes
+from macfm.bench.datasets import load_dataset
+from macfm.bench.spec import Cell
+
+PARTS = ("calls", "rows", "columns", "tables")
+TABLES = "letter,magic,bean,adult,shoppers,default,gesture,news"
+N_TRIALS = 50
+N_DRAWS = 10
+# Rows of the tables that `rows` grows, and columns of those that `columns` does.
+ROWS = (1_000, 10_000, 100_000, 1_000_000)
+COLUMNS = (10, 50, 100, 200, 500)
+# One fit of this many rows fills all of them, as a user would do with a large table.
+FIT_ROWS = 10_000
+
+
+def make_table(n: int, d: int) -> np.ndarray:
+    """Return a smooth table of five factors with 30 % holes."""
+    rng = np.random.default_rng(0)
+    table = np.tanh(rng.normal(size=(n, 5)) @ rng.normal(size=(5, d)))
+    table += 0.1 * rng.normal(size=table.shape)
+    return np.where(rng.random(table.shape) < 0.3, np.nan, table)
+
+
+def clock(device: str) -> float:
+    """Return the time, when all that was asked of the device is done."""
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def seconds(
+    function: Callable[[Any], Any], given: Any, *, device: str, repeats: int = 1
+) -> float:
+    """Return the least seconds of some calls."""
+    least = float("inf")
+    for _ in range(repeats):
+        began = clock(device)
+        function(given)
+        least = min(least, clock(device) - began)
+    return least
+
+
+def make_imputer(device: str, **settings: Any) -> MACFMImputer:
+    """Return an imputer as it comes."""
+    return MACFMImputer(random_state=0, verbose=False, device=device, **settings)
+
+
+def fit_and_fill(
+    n: int, d: int, device: str, budget: float | None, only_fill: bool
+) -> dict[str, Any]:
+    """Fit and fill one table; called in a process of its own."""
+    table = make_table(n, d)
+    train = table[:FIT_ROWS] if only_fill else table
+    imputer = make_imputer(device, budget=budget)
+    fitting = seconds(imputer.fit, train, device=device)
+    filling = seconds(imputer.transform, table, device=device)
+    # Kilobytes on Linux, bytes on macOS.
+    unit = 2**20 if platform.system() == "Darwin" else 2**10
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    return {
+        "rows": n,
+        "columns": d,
+        "rows fitted": len(train),
+        "steps": imputer.n_iter_,
+        "fit": round(fitting, 2),
+        "fill": round(filling, 2),
+        "peak memory, MB": round(peak),
+    }
+
+
+def growth(
+    sizes: list[tuple[int, int]], options: argparse.Namespace, *, only_fill: bool
+) -> list[dict[str, Any]]:
+    """Measure tables of several sizes, smallest first."""
+    context = multiprocessing.get_context("spawn")
+    found = []
+    for n, d in sizes:
+        with ProcessPoolExecutor(1, mp_context=context) as pool:
+            told = pool.submit(
+                fit_and_fill, n, d, options.device, options.budget, only_fill
+            ).result()
+        found.append(told)
+        print(json.dumps(told), flush=True)
+    return found
+
+
+def rows_part(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Grow the rows of a table of 16 columns."""
+    sizes = [(n, 16) for n in ROWS if n <= options.most_rows]
+    return growth(sizes, options, only_fill=True)
+
+
+def columns_part(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Grow the columns of a table of 2,000 rows."""
+    sizes = [(2_000, d) for d in COLUMNS if d <= options.most_columns]
+    return growth(sizes, options, only_fill=False)
+
+
+def calls_part(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Time calls of models fitted on few and on many rows of 16 columns."""
+    found = []
+    for n, preset in ((1_000, "default"), (6_000, "fast"), (6_000, "default")):
+        table = make_table(n, 16)
+        # Speed of a call does not depend on how long the training was.
+        imputer = make_imputer(options.device, preset=preset, max_steps=100).fit(table)
+        many = np.tile(table, (20_000 // n + 1, 1))[:20_000]
+        call, device = imputer.transform, options.device
+        one = seconds(call, table[:1], device=device, repeats=20)
+        all_rows = seconds(call, many, device=device, repeats=3)
+        n_weights = sum(p.numel() for p in imputer.network_.parameters())
+        told = {
+            "rows fitted": n,
+            "preset": preset,
+            "one row, ms": round(1e3 * one, 1),
+            "rows a second": round(len(many) / all_rows),
+            "GFLOP/s of its matrices": round(
+                2e-9 * n_weights * len(many) / all_rows, 1
+            ),
+        }
+        found.append(told)
+        print(json.dumps(told), flush=True)
+    return found
+
+
+def tables_part(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Time fit, mean and trajectories of public tables."""
+    found, device = [], options.device
+    for name in options.tables.split(","):
+        cell = Cell(name, (), "mcar", 0.3, 0, "macfm")
+        train = make_holes(load_dataset(name, data_dir=options.data_dir), cell).train
+        numbers = [column for column in train if is_float_dtype(train[column])]
+        imputer = make_imputer(device, budget=options.budget, numeric=numbers)
+        fitting = seconds(imputer.fit, train, device=device)
+        mean = seconds(imputer.transform, train, device=device, repeats=2)
+        told = {
+            "table": name,
+            "rows": len(train),
+            "columns": train.shape[1],
+            "steps": imputer.n_iter_,
+            "fit": round(fitting, 2),
+            "mean": round(mean, 3),
+        }
+        if options.trajectories:
+            imputer.set_params(n_trials=N_DRAWS * N_TRIALS)
+            whole = seconds(imputer.transform, train, device=device)
+            told[f"{N_DRAWS} x {N_TRIALS} trajectories"] = round(whole, 2)
+        found.append(told)
+        print(json.dumps(told), flush=True)
+    return found
+
+
+def main() -> None:
+    """Measure the parts asked for and write one record."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path, required=True, help="file to write")
+    parser.add_argument("--parts", default="calls,rows,columns")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--tables", default=TABLES, help="of the part `tables`")
+    parser.add_argument("--data-dir", default=os.environ.get("MACFM_DATA"))
+    parser.add_argument("--budget", type=float, help="seconds of a fit")
+    parser.add_argument("--most-rows", type=int, default=ROWS[-1])
+    parser.add_argument("--most-columns", type=int, default=COLUMNS[-1])
+    parser.add_argument("--trajectories", action="store_true")
+    options = parser.parse_args()
+    parts = options.parts.split(",")
+    unknown = sorted(set(parts) - set(PARTS))
+    if unknown:
+        parser.error(f"there is no part {unknown[0]!r}; parts are {', '.join(PARTS)}")
+    run = {
+        "calls": calls_part,
+        "rows": rows_part,
+        "columns": columns_part,
+        "tables": tables_part,
+    }
+    card = torch.cuda.get_device_name() if options.device == "cuda" else None
+    record = {
+        "device": card or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "threads": torch.get_num_threads(),
+        "budget": options.budget,
+        "versions": {"macfm": __version__, "torch": str(torch.__version__)},
+        "results": {part: run[part](options) for part in parts},
+    }
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(json.dumps(record, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
