@@ -47,7 +47,7 @@ ALLOWED = {
     "plot": ({"_errors", "table", "profile"}, {"numpy", "matplotlib"}),
     "page": ({"plot", "_words"}, {"jinja2", "markupsafe"}),
     "judge": (
-        {"imputer", "table", "_errors", "_plain", "_renamed", "_words"},
+        {"imputer", "flow", "table", "_errors", "_plain", "_renamed", "_words"},
         {
             *("numpy", "pandas", "scipy", "sklearn", "joblib", "torch"),
             *("threadpoolctl", "miceforest", "hyperimpute", "gcimpute"),

@@ -35,6 +35,7 @@ QUICK = {
         "regression_seed": ["linear_regression", "random_forest_regressor"],
     },
     "gcimpute": {"max_iter": 5},
+    "gain": {"n_steps": 400},
     "macfm": SMALL_NET,
     "macfm-median": SMALL_NET,
     "macfm-paper": SMALL_NET,
@@ -50,12 +51,15 @@ CHANGED = {
     "miceforest": {"mean_match_candidates": 1},
     "hyperimpute": {"n_inner_iter": 1},
     "gcimpute": {"max_iter": 1},
+    "gain": {"alpha": 1.0},
     "macfm": {"numeric_transform": "quantile"},
     "macfm-median": {"n_trials": 3},
     "macfm-paper": {"n_steps": 1},
 }
 # Their noise belongs to a row's place in the table, not to its content.
 BY_PLACE = {"mice", "miceforest"}
+# Networks in float32 whose answers are scaled back: what is small has few digits.
+LAST_BITS = {"gain"}
 
 
 def available(name):
@@ -179,8 +183,14 @@ def test_a_row_is_filled_the_same_in_any_company(name):
     among = completed(name, "test").iloc[rows]
     for column in TEST:
         if is_float_dtype(TEST[column]):
-            # Matrix products of other sizes have other last bits.
-            np.testing.assert_allclose(alone[column], among[column], rtol=1e-6)
+            # Matrix products of other sizes have other last bits, in the units that
+            # a network knows, standard deviations.
+            np.testing.assert_allclose(
+                alone[column],
+                among[column],
+                rtol=1e-6,
+                atol=0 if name not in LAST_BITS else 1e-5 * TRAIN[column].std(),
+            )
         else:
             assert alone[column].equals(among[column])
 

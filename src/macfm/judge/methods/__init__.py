@@ -14,6 +14,7 @@ from macfm.judge.methods._guard import check_learned
 from macfm.judge.methods.constant import Mean, Median, MostFrequent
 from macfm.judge.methods.em import EM
 from macfm.judge.methods.extra_trees import ExtraTrees
+from macfm.judge.methods.gain import GAIN
 from macfm.judge.methods.gcimpute import GCImpute
 from macfm.judge.methods.hyperimpute import HyperImpute
 from macfm.judge.methods.knn import KNN
@@ -100,6 +101,7 @@ for _method in (
     MiceForest,
     HyperImpute,
     GCImpute,
+    GAIN,
     MACFM,
     MACFMMedian,
     MACFMPaper,
