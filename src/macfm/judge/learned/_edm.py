@@ -1,0 +1,327 @@
+"""What DiffPuter and MissDiff share: a denoiser, its training, and RePaint sampling.
+
+The diffusion is that of Karras et al. (2022), called EDM: x + σ ε with σ from 80 to 0,
+for values whose standard deviation is ½.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from macfm.flow import keyed_normal
+from macfm.judge.learned._base import Clock, Model, Rows, by_chunks, epoch
+
+_VARIANCE = 0.25  # of the data, whose standard deviation is ½
+
+
+@dataclass(frozen=True)
+class HalfScale:
+    """Scale numbers and indicators to mean 0, SD ½ by observed training cells."""
+
+    # NOTE[DIFF]: DiffPuter's program writes a category's number in bits; its paper, and
+    # this, in indicators.
+    mean: Tensor
+    """Mean of observed values, shape ``(d,)``."""
+    width: Tensor
+    """Twice their standard deviation, 2 for constants; shape ``(d,)``."""
+
+    @classmethod
+    def fit(cls, rows: Rows) -> HalfScale:
+        """Learn the scale."""
+        n_known = rows.observed.sum(dim=0).clamp(min=1)
+        x = rows.x.double()
+        mean = x.masked_fill(~rows.observed, 0.0).sum(dim=0) / n_known
+        gap = (x - mean).masked_fill(~rows.observed, 0.0)
+        sd = (gap.square().sum(dim=0) / n_known).sqrt()
+        width = torch.where(sd > 1e-6, 2 * sd, 2.0)  # rounding is no spread
+        return cls(mean=mean.float(), width=width.float())
+
+    def half(self, rows: Rows) -> Rows:
+        """Return the rows scaled, 0 where nothing is known."""
+        x = (rows.x - self.mean) / self.width
+        return Rows(x.masked_fill(~rows.observed, 0.0), rows.observed, rows.keys)
+
+    def back(self, x: Tensor) -> Tensor:
+        """Scale back."""
+        return x * self.width + self.mean
+
+
+class Denoiser(nn.Module):
+    """D(x; σ) = c_skip x + c_out F(c_in x; ln(σ) / 4), an estimate of x without noise.
+
+    F is a perceptron of four hidden layers that is told neither column nor mask.
+
+    Parameters
+    ----------
+    d : int
+        Coordinates a row.
+    width : int
+        Units of its first and last hidden layer; those between have twice as many.
+    """
+
+    frequencies: Tensor
+
+    def __init__(self, d: int, width: int) -> None:
+        super().__init__()
+        n = width // 2
+        self.register_buffer("frequencies", 10_000.0 ** (-torch.arange(n) / n))
+        self.embed = nn.Sequential(
+            nn.Linear(2 * n, width), nn.SiLU(), nn.Linear(width, width)
+        )
+        self.enter = nn.Linear(d, width)
+        self.hidden = nn.Sequential(
+            nn.Linear(width, 2 * width),
+            nn.SiLU(),
+            nn.Linear(2 * width, 2 * width),
+            nn.SiLU(),
+            nn.Linear(2 * width, width),
+            nn.SiLU(),
+            nn.Linear(width, d),
+        )
+
+    def forward(self, x: Tensor, sigma: Tensor) -> Tensor:
+        """Denoise `x`, shape ``(n, d)``, of noise `sigma`, ``(n, 1)`` or ``(1, 1)``."""
+        total = sigma.square() + _VARIANCE
+        c_skip = _VARIANCE / total
+        c_out = sigma * math.sqrt(_VARIANCE) / total.sqrt()
+        angle = sigma.log() / 4 * self.frequencies
+        level = self.embed(torch.cat([angle.sin(), angle.cos()], dim=1))
+        return c_skip * x + c_out * self.hidden(self.enter(x / total.sqrt()) + level)
+
+
+def edm_loss(
+    denoise: Callable[[Tensor, Tensor], Tensor],
+    noisy: Tensor,
+    sigma: Tensor,
+    x: Tensor,
+    counted: Tensor,
+) -> Tensor:
+    """Mean of λ(σ) (D(noisy; σ) − x)² over counted cells, λ = (σ² + ¼) / (σ / 2)².
+
+    A denoiser that knows nothing but the spread of the data has a loss of 1. `noisy`,
+    `x` and `counted` have the shape ``(n, d)``, `sigma` one level a row, ``(n, 1)``.
+    """
+    weight = (sigma.square() + _VARIANCE) / (sigma.square() * _VARIANCE)
+    error = weight * (denoise(noisy, sigma) - x).square()
+    return error.masked_fill(~counted, 0.0).sum() / counted.sum().clamp(min=1)
+
+
+def train(
+    network: Denoiser,
+    x: Tensor,
+    counted: Tensor,
+    settings: Mapping[str, Any],
+    *,
+    generator: torch.Generator,
+    clock: Clock,
+) -> bool:
+    """Fit a denoiser to rows, and keep the weights of the epoch of least loss.
+
+    Parameters
+    ----------
+    network : Denoiser
+        Changed in place.
+    x : Tensor, shape (n, d)
+        Scaled rows without holes.
+    counted : Tensor, shape (n, d)
+        True where an error counts.
+    settings : mapping
+        The method's settings.
+    generator : torch.Generator
+        Where order and noise come from.
+    clock : Clock
+        Ends the training, after one step at the earliest.
+
+    Returns
+    -------
+    bool
+        Whether the training came to its end before the clock did.
+    """
+    optimizer = torch.optim.Adam(
+        network.parameters(), lr=settings["learning_rate"], fused=True
+    )
+    cuts = torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimizer, factor=settings["cut"], patience=settings["cut_after"]
+    )
+    max_steps = settings["max_steps"] or math.inf
+    least, kept, n_flat, n_steps = math.inf, network.state_dict(), 0, 0
+    is_late = False
+    for _ in range(settings["n_epochs"]):
+        total, n_seen = x.new_zeros(()), 0
+        for batch in epoch(len(x), settings["batch_size"], generator):
+            loss = _noisy_loss(network, x[batch], counted[batch], settings, generator)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.detach() * len(batch)
+            n_seen += len(batch)
+            n_steps += 1
+            is_late = clock.is_up()
+            if is_late or n_steps >= max_steps:
+                break
+        mean = total.item() / n_seen
+        cuts.step(mean)
+        n_flat += 1
+        if mean < least:
+            least, kept, n_flat = mean, copy.deepcopy(network.state_dict()), 0
+        if is_late or n_steps >= max_steps or n_flat >= settings["stop_after"]:
+            break
+    network.load_state_dict(kept)
+    return not is_late
+
+
+def _noisy_loss(
+    network: Denoiser,
+    x: Tensor,
+    counted: Tensor,
+    settings: Mapping[str, Any],
+    generator: torch.Generator,
+) -> Tensor:
+    """Return the loss at random levels of noise, log-normal, one a row."""
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator, device=x.device)
+
+    log_sigma = normal(len(x), 1) * settings["log_sigma_sd"] + settings["log_sigma"]
+    sigma = log_sigma.exp()
+    noisy = x + sigma * normal(*x.shape)
+    return edm_loss(network, noisy, sigma, x, counted)
+
+
+@dataclass(frozen=True)
+class RePaint:
+    """Draw the hole of a row by a diffusion of the whole row.
+
+    From σ_i to σ_{i+1}, `n_inner` times: one stochastic Heun step of the row; observed
+    cells become x + σ_{i+1} ε; then, but for the last time, noise brings all cells back
+    to σ_i. These loops let holes and observed cells come to agree. At last one Euler
+    step to σ = 0. That is 2 (n_steps − 1) n_inner + 1 evaluations.
+    """
+
+    n_steps: int
+    """Levels of noise above 0."""
+    n_inner: int
+    """Steps taken at each but the last of them."""
+    churn: float
+    """Noise added before a step, as in EDM: σ grows by the share churn / n_steps."""
+    sigma_max: float
+    """First level."""
+    sigma_min: float
+    """Last level above 0."""
+    rho: float
+    """Levels are evenly spaced in σ^(1/rho)."""
+
+    def levels(self) -> list[float]:
+        """Return the levels of noise, falling, and 0."""
+        first, last = (s ** (1 / self.rho) for s in (self.sigma_max, self.sigma_min))
+        share = [i / max(self.n_steps - 1, 1) for i in range(self.n_steps)]
+        return [(first + s * (last - first)) ** self.rho for s in share] + [0.0]
+
+    def __call__(
+        self,
+        denoise: Callable[[Tensor, Tensor], Tensor],
+        rows: Rows,
+        *,
+        seed: int,
+        trial: int,
+    ) -> Tensor:
+        """Draw every cell of scaled rows, shape ``(n, d)``.
+
+        The noise of a row hangs on its key, the seed and the trial alone.
+        """
+        n_loops = (self.n_steps - 1) * self.n_inner + 1
+        first = 3 * n_loops * trial
+
+        def noise(loop: int) -> Tensor:
+            draws = range(first + 3 * loop, first + 3 * loop + 3)
+            d = rows.x.shape[1]
+            return keyed_normal(rows.keys, seed=seed, draws=draws, d=d).float()
+
+        grow = 1 + min(self.churn / self.n_steps, math.sqrt(2) - 1)
+        # On the device at once, so that no step waits for a number to be sent.
+        levels = torch.tensor(self.levels(), device=rows.x.device)
+        raised = grow * levels
+        churned = (raised.square() - levels.square()).sqrt()
+        back = (levels[:-1].square() - levels[1:].square()).sqrt()
+
+        eps_churn, eps_start, _ = noise(n_loops - 1)
+        x = rows.x + levels[0] * eps_start
+        for i in range(self.n_steps - 1):
+            for k in range(self.n_inner):
+                eps, eps_known, eps_back = noise(i * self.n_inner + k)
+                x = x + churned[i] * eps
+                x = _heun(denoise, x, raised[i], levels[i + 1])
+                x = torch.where(rows.observed, rows.x + levels[i + 1] * eps_known, x)
+                if k < self.n_inner - 1:
+                    x = x + back[i] * eps_back
+        # An Euler step to σ = 0 ends at the denoiser's estimate.
+        return denoise(x + churned[-2] * eps_churn, raised[-2].view(1, 1))
+
+
+def _heun(
+    denoise: Callable[[Tensor, Tensor], Tensor],
+    x: Tensor,
+    sigma: Tensor,
+    sigma_next: Tensor,
+) -> Tensor:
+    """Step dx/dσ = (x − D(x; σ)) / σ by the mean of its slopes at both ends."""
+    slope = (x - denoise(x, sigma.view(1, 1))) / sigma
+    euler = x + (sigma_next - sigma) * slope
+    slope_next = (euler - denoise(euler, sigma_next.view(1, 1))) / sigma_next
+    return x + (sigma_next - sigma) * (slope + slope_next) / 2
+
+
+class EDMModel(Model):
+    """A denoiser of whole rows, whose holes RePaint fills; leaves say how it learns."""
+
+    scale: HalfScale
+    network: Denoiser
+
+    @abstractmethod
+    def fit(self, rows: Rows, clock: Clock) -> None:
+        """Learn `scale` and `network`."""
+
+    def new_network(self, d: int) -> Denoiser:
+        """Return a denoiser with fresh weights."""
+        return Denoiser(d, self.settings["width"]).to(self.device)
+
+    def sample(self, rows: Rows, trial: int) -> Tensor:
+        """Draw every cell of scaled rows, in the same scale, shape ``(n, d)``."""
+        names = ("n_inner", "churn", "sigma_max", "sigma_min", "rho")
+        repaint = RePaint(
+            n_steps=self.settings["n_levels"],
+            **{name: self.settings[name] for name in names},
+        )
+        return repaint(self.network, rows, seed=self.seed, trial=trial)
+
+    def fill(self, rows: Rows) -> Tensor:
+        """Fill with the mean of the trials."""
+        n_trials = self.settings["n_trials"]
+
+        def mean(part: Rows) -> Tensor:
+            half = self.scale.half(part)
+            total = torch.zeros_like(half.x)
+            for trial in range(n_trials):
+                total += self.sample(half, trial)
+            return self.scale.back(total / n_trials)
+
+        return by_chunks(mean, rows)
+
+    def draw(self, rows: Rows, n: int) -> Tensor:
+        """Draw by `n` single trials, shape ``(n, n_rows, d)``."""
+
+        def trials(part: Rows) -> Tensor:
+            half = self.scale.half(part)
+            return self.scale.back(
+                torch.stack([self.sample(half, t) for t in range(n)])
+            )
+
+        return by_chunks(trials, rows)
