@@ -9,6 +9,7 @@ import pytest
 from pandas.api.types import is_float_dtype
 
 from macfm.judge.methods import METHODS, Method, check_learned, make_method
+from macfm.judge.methods._learned import LearnedMethod
 
 SMALL_NET = {
     "max_steps": 30,
@@ -20,6 +21,14 @@ SMALL_NET = {
     "batch_size": 128,
     "n_trials": 8,
     "n_steps": 3,
+}
+SMALL_DIFFUSION = {
+    "width": 32,
+    "batch_size": 128,
+    "learning_rate": 4e-3,
+    "n_levels": 8,
+    "n_inner": 4,
+    "n_trials": 4,
 }
 # Settings that make a method quick; where nothing is said, its defaults are.
 QUICK = {
@@ -35,7 +44,14 @@ QUICK = {
         "regression_seed": ["linear_regression", "random_forest_regressor"],
     },
     "gcimpute": {"max_iter": 5},
+    "miracle": {"n_epochs": 20, "batch_size": 64, "learning_rate": 5e-3},
+    "grape": {"n_steps": 60, "batch_size": 64, "width": 16, "learning_rate": 0.01},
+    "igrm": {"n_steps": 60, "batch_size": 64, "width": 16, "learning_rate": 0.01},
+    "miwae": {"n_epochs": 15, "n_importance": 5, "n_samples": 50, "width": 64},
     "gain": {"n_steps": 400},
+    "mcflow": {"n_epochs": 16, "batch_size": 128, "learning_rate": 5e-3},
+    "missdiff": SMALL_DIFFUSION | {"max_steps": 300},
+    "diffputer": SMALL_DIFFUSION | {"max_steps": 150, "n_rounds": 2},
     "macfm": SMALL_NET,
     "macfm-median": SMALL_NET,
     "macfm-paper": SMALL_NET,
@@ -51,7 +67,14 @@ CHANGED = {
     "miceforest": {"mean_match_candidates": 1},
     "hyperimpute": {"n_inner_iter": 1},
     "gcimpute": {"max_iter": 1},
+    "miracle": {"window": 5},
+    "grape": {"shown_share": 0.4},
+    "igrm": {"redraw_every": 7},
+    "miwae": {"n_samples": 10},
     "gain": {"alpha": 1.0},
+    "mcflow": {"reconstruction": 1.0},
+    "missdiff": {"n_inner": 2},
+    "diffputer": {"n_rounds": 1},
     "macfm": {"numeric_transform": "quantile"},
     "macfm-median": {"n_trials": 3},
     "macfm-paper": {"n_steps": 1},
@@ -59,7 +82,9 @@ CHANGED = {
 # Their noise belongs to a row's place in the table, not to its content.
 BY_PLACE = {"mice", "miceforest"}
 # Networks in float32 whose answers are scaled back: what is small has few digits.
-LAST_BITS = {"gain"}
+LAST_BITS = {
+    name for name, method in METHODS.items() if issubclass(method, LearnedMethod)
+}
 
 
 def available(name):

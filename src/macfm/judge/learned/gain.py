@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -47,7 +49,7 @@ class GAIN(Model):
         unit: Tensor,
         observed: Tensor,
         judge: nn.Module,
-        optimizers: list[torch.optim.Optimizer],
+        optimizers: Sequence[torch.optim.Optimizer],
     ) -> None:
         known = observed.float()
         hint = known * torch.bernoulli(

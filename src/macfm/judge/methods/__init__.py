@@ -12,17 +12,26 @@ from macfm._errors import ParameterError
 from macfm.judge.methods._base import Method
 from macfm.judge.methods._guard import check_learned
 from macfm.judge.methods.constant import Mean, Median, MostFrequent
+from macfm.judge.methods.diffputer import DiffPuter
 from macfm.judge.methods.em import EM
 from macfm.judge.methods.extra_trees import ExtraTrees
 from macfm.judge.methods.gain import GAIN
 from macfm.judge.methods.gcimpute import GCImpute
+from macfm.judge.methods.grape import GRAPE
 from macfm.judge.methods.hyperimpute import HyperImpute
+from macfm.judge.methods.igrm import IGRM
 from macfm.judge.methods.knn import KNN
 from macfm.judge.methods.macfm import MACFM, MACFMMedian, MACFMPaper
+from macfm.judge.methods.mcflow import MCFlow
 from macfm.judge.methods.mice import MICE
 from macfm.judge.methods.miceforest import MiceForest
+from macfm.judge.methods.miracle import MIRACLE
+from macfm.judge.methods.missdiff import MissDiff
 from macfm.judge.methods.missforest import MissForest
+from macfm.judge.methods.miwae import MIWAE
+from macfm.judge.methods.remasker import ReMasker
 from macfm.judge.methods.softimpute import SoftImpute
+from macfm.judge.methods.tabcsdi import TabCSDI
 
 __all__ = [
     "METHODS",
@@ -101,7 +110,16 @@ for _method in (
     MiceForest,
     HyperImpute,
     GCImpute,
+    MIRACLE,
+    ReMasker,
+    GRAPE,
+    IGRM,
+    MIWAE,
     GAIN,
+    MCFlow,
+    TabCSDI,
+    MissDiff,
+    DiffPuter,
     MACFM,
     MACFMMedian,
     MACFMPaper,

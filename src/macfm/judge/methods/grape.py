@@ -32,7 +32,7 @@ class GRAPE(LearnedMethod):
         "width": 64,
         "n_layers": 3,
     }
-    quick: ClassVar[dict[str, Any]] = {"n_steps": 6_000, "batch_size": 256}
+    quick: ClassVar[dict[str, Any]] = {"n_steps": 8_000, "batch_size": 128}
 
     def network_evaluations_per_row(self) -> int:
         """Return 1, a pass of the row past the frozen columns."""
