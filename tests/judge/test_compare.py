@@ -11,7 +11,7 @@ from macfm import MACFMImputer, judge
 from macfm.judge import compare, expected_coverage, usual_methods
 from macfm.judge._coverage import coverage_table, held_by_rank
 from macfm.judge.frames import number_text, plain_frame
-from macfm.judge.methods import METHODS, Method
+from macfm.judge.methods import METHODS, Method, make_method
 from macfm.table import TableSchema, as_table
 
 
@@ -544,3 +544,21 @@ def test_trees_are_usual_where_they_are_quick():
     assert "extra-trees" not in usual_methods(5000, 20)
     assert "extra-trees" not in usual_methods(60, 70)
     assert "extra-trees" not in usual_methods(155, 20, budget=10)
+
+
+def test_learned_baselines_take_modest_settings_and_their_share_of_the_time(
+    frame, monkeypatch
+):
+    made = []
+
+    def noted(name, **settings):
+        made.append((name, settings))
+        return make_method(name, **settings)
+
+    monkeypatch.setattr("macfm.judge._folds.make_method", noted)
+    found = compare(frame, imputer=tiny(), methods=["gain"], repeats=1, budget=8)
+    assert found.methods == ["macfm", "gain", "mean"]
+    settings = dict(made)
+    assert settings["gain"]["quick"]
+    assert 1 <= settings["gain"]["budget"] <= 8 / 3
+    assert not {"quick", "budget"} & set(settings["mean"])

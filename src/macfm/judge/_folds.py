@@ -16,7 +16,7 @@ from macfm.judge._coverage import LEVELS, coverage_table, held_by_rank
 from macfm.judge._pool import PAIRS, SCORES, Pool, is_flat
 from macfm.judge._threads import threads
 from macfm.judge.frames import number_text
-from macfm.judge.methods import METHODS, make_method
+from macfm.judge.methods import METHODS, Method, make_method
 from macfm.table import TableSchema
 
 MOST_DRAWN_ROWS = 500  # rows of a fold that are drawn for the calibration
@@ -96,7 +96,10 @@ class Run:
             if method.name in self.failed:
                 continue
             fresh = make_method(
-                method.name, seed=self.seed + fold, n_threads=self.n_threads
+                method.name,
+                seed=self.seed + fold,
+                n_threads=self.n_threads,
+                **self._modest(method, n_left * n_fits),
             )
             began = time.perf_counter()
             try:
@@ -114,13 +117,25 @@ class Run:
         self.n_folds += 1
         tell(n_fits, "macfm")
 
+    def _modest(self, method: Method, n_fits_left: int) -> dict[str, Any]:
+        """Settings of a method that would take long, and its share of the time."""
+        settings = dict(method.modest)
+        if self.time_limit is not None and "budget" in method.defaults:
+            settings["budget"] = self._share(n_fits_left)
+        return settings
+
+    def _share(self, n_fits_left: int) -> float:
+        """Return the seconds that one of so many fits may take."""
+        assert self.time_limit is not None
+        left = self.time_limit - (time.perf_counter() - self.began)
+        return max(0.8 * left / n_fits_left, 1.0)
+
     def _macfm(self, fold: int, hidden: pd.DataFrame, n_left: int) -> None:
         from sklearn.base import clone
 
         imputer = clone(self.setup.imputer).set_params(random_state=self.seed + fold)
         if self.time_limit is not None:
-            left = self.time_limit - (time.perf_counter() - self.began)
-            most = max(0.8 * left / n_left, 1.0)
+            most = self._share(n_left)
             own = imputer.budget
             own = most if own is None else read_seconds(own)
             imputer.set_params(budget=min(own, most))

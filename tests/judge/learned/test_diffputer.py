@@ -9,7 +9,7 @@ from macfm.judge.methods import METHODS
 
 SMALL = {
     "width": 64,
-    "max_steps": 600,
+    "max_steps": 400,
     "batch_size": 128,
     "learning_rate": 4e-3,
     "cut": 0.7,

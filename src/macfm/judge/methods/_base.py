@@ -49,6 +49,8 @@ class Method(ABC):
     imports: ClassVar[tuple[str, ...]] = ()
     #: Settings and their defaults.
     defaults: ClassVar[dict[str, Any]] = {}
+    #: What `compare` changes in them on a user's own machine.
+    modest: ClassVar[dict[str, Any]] = {}
 
     def __init__(
         self, *, seed: int = 0, device: str = "cpu", n_threads: int = 1, **settings: Any

@@ -26,6 +26,7 @@ class LearnedMethod(OneHotMethod):
     """
 
     imports: ClassVar[tuple[str, ...]] = ("torch",)
+    modest: ClassVar[dict[str, Any]] = {"quick": True}
     #: Module of `macfm.judge.learned` and its class.
     model: ClassVar[tuple[str, str]]
     #: The method's own settings, those of its authors.
