@@ -55,7 +55,7 @@ def test_a_budget_ends_training_in_good_order(name, table):
     # Filling is not training; few samples keep it short.
     few = {"n_samples": 2, "n_levels": 3, "n_inner": 2, "n_trials": 2}
     few = {k: v for k, v in few.items() if k in METHODS[name].authors}
-    method = make_method(name, quick=True, budget=0.3, **few)
+    method = make_method(name, quick=True, budget=0.3, device="auto", **few)
     began = time.perf_counter()
     filled = method.fit(table).impute(table)
     # Without it the least of them takes many times as long.

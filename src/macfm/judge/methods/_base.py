@@ -23,7 +23,8 @@ class Method(ABC):
     seed : int
         Seed of everything random in the method.
     device : str
-        Where to compute, ``"cpu"`` or ``"cuda"``; methods without networks ignore it.
+        Where to compute, ``"cpu"``, ``"cuda"`` or ``"auto"``, a GPU if there is one;
+        methods without networks ignore it.
     n_threads : int
         Threads the method may use.
     **settings

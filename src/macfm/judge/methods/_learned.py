@@ -12,6 +12,7 @@ from macfm._errors import ParameterError
 from macfm.judge.methods._one_hot import OneHotMethod
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
     from macfm.judge.learned._base import Model, Rows
@@ -65,7 +66,7 @@ class LearnedMethod(OneHotMethod):
         # A network only comes near to a constant, so those are known without it.
         lowest, highest = np.nanmin(x, axis=0), np.nanmax(x, axis=0)
         self.constants_ = np.where(lowest == highest, lowest, np.nan)
-        device = torch.device(self.device)
+        device = self._torch_device()
         numbers = [column.is_numeric for column in self.code_.columns]
         widths = [column.width for column in self.code_.columns]
         columns = Columns(
@@ -89,6 +90,14 @@ class LearnedMethod(OneHotMethod):
         values = np.where(np.isnan(self.constants_), values, self.constants_)
         return np.where(np.isnan(x), values, x)
 
+    def _torch_device(self) -> torch.device:
+        """Return the device asked for; "auto" is a GPU if there is one."""
+        import torch
+
+        if self.device != "auto":
+            return torch.device(self.device)
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
     def _rows(self, x: np.ndarray) -> Rows:
         import torch
 
@@ -99,7 +108,8 @@ class LearnedMethod(OneHotMethod):
         known = np.where(observed, x, 0.0).astype(np.float32)
         keys = row_keys(known, observed)
         parts = (torch.from_numpy(part) for part in (known, observed, keys))
-        return Rows(*(part.to(self.device) for part in parts))
+        device = self._torch_device()
+        return Rows(*(part.to(device) for part in parts))
 
 
 class DrawingMethod(LearnedMethod):
