@@ -141,3 +141,22 @@ def test_many_columns_share_the_trees():
     some = torch.arange(80) < 2
     trees = grown(x, observed, group=torch.arange(80), only=some)
     assert [len(t.roots) for t in trees] == [10, 10]  # of 20 for up to 40 columns
+
+
+def test_of_many_rows_some_grow_the_trees_in_fewer_turns(monkeypatch):
+    x, observed = rows()
+    turns = []
+
+    def fill(part, m_cond):
+        turns.append(len(part))
+        return by_zero(part, m_cond)
+
+    monkeypatch.setattr(_forest, "_MAX_ROWS", 100)
+    monkeypatch.setattr(_forest, "_LARGE", 100)
+    monkeypatch.setattr(_forest, "_FEW_TURNS", 2)
+    weights = torch.arange(N, dtype=torch.float32) + 1
+    trees = grown(x, observed, fill=fill, weights=weights)
+    assert turns == [100, 100]
+    # A leaf has two rows or more, so a tree of 100 rows has 50 leaves at most.
+    assert all(len(one.value) <= 20 * 99 for one in trees)
+    assert len(trees) == D

@@ -13,6 +13,10 @@ from torch import Tensor, nn
 # Each row hides its columns in so many turns, to be found from what the network makes
 # of the rest.
 _MAX_TURNS = 12
+# In large tables fewer turns must do, and these many rows.
+_LARGE = 5_000
+_FEW_TURNS = 6
+_MAX_ROWS = 20_000
 _LEAF_ROWS = 2
 # Beyond this many columns each has fewer trees, so that all have as many together.
 _MANY_COLUMNS = 40
@@ -119,10 +123,14 @@ def fit_trees(
     from sklearn.ensemble import ExtraTreesRegressor
 
     end = time.perf_counter() + max_seconds
+    if len(x) > _MAX_ROWS:
+        some = torch.from_numpy(rng.permutation(len(x))[:_MAX_ROWS]).to(x.device)
+        x, observed = x[some], observed[some]
+        weights = None if weights is None else weights[some]
     n = len(x)
     n_columns = int(group.max()) + 1
     n_trees = max(n_trees * _MANY_COLUMNS // max(n_columns, _MANY_COLUMNS), 1)
-    n_turns = min(n_columns, _MAX_TURNS)
+    n_turns = min(n_columns, _MAX_TURNS if n < _LARGE else _FEW_TURNS)
     turn = rng.permuted(
         np.tile(np.arange(n_columns) % n_turns, (n, 1)).astype(np.int64), axis=1
     )

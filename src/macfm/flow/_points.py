@@ -18,9 +18,10 @@ from macfm.flow._schedule import TimeLaw
 # as many each time, up to this many, or this many cells.
 _MAX_AHEAD = 64
 _MAX_CELLS = 2**21
-# A guide of this many coordinates works out a row for two points at a time, which come
-# in different batches.
+# A guide of this many coordinates works out a row for several points at a time, which
+# come in different batches.
 _WIDE_GUIDE = 32
+_N_TWINS = {"cpu": 4, "cuda": 2}
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,8 @@ class PointSource:
         """Draw rows, masks, times and noise for n points."""
         law, generator = self._law, self._generator
         is_wide = law.guide is not None and self._x.shape[1] >= _WIDE_GUIDE
-        n_twins = 2 if is_wide and n % 2 == 0 else 1
+        n_twins = _N_TWINS[self._x.device.type] if is_wide else 1
+        n_twins = n_twins if self._n_ahead % n_twins == 0 else 1
         rows = self._rows.take(n // n_twins)
         x = self._with_fills(rows)
         observed = self._observed[rows]

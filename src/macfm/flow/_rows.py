@@ -42,6 +42,8 @@ _MAX_TRIAL_ROWS = 1_500
 # Guesses of the holes: as many as fit into this many cells, at most eight.
 _MAX_FILL_CELLS = 2**24
 _N_REFILLS = 2
+# So many rows, chosen by lot, have theirs drawn by a network; the others the guide's.
+_MAX_REFILLED = {"cpu": 8_192, "cuda": 131_072}
 # Good enough for guesses that a network is only shown, never scored on.
 _QUICK = SolverConfig(solver="euler", n_steps=6, grid="uniform", grid_beta=1.0)
 _BATCH = 4_096
@@ -115,15 +117,21 @@ class TrainingRows:
         assert self.fills is not None
         fills = self.fills[:_N_REFILLS].clone()
         holes = torch.nonzero(~self.observed.all(dim=1)).squeeze(1)
-        for fill in fills:
-            for rows in holes.split(_BATCH):
-                m_cond, x = self.observed[rows], self.x[rows]
-                eps = torch.randn(x.shape, generator=generator, device=x.device)
-                drawn = draw_rows(network, x, m_cond, eps=eps, path=path, config=_QUICK)
-                for place, levels in self.levels:
-                    drawn[:, place] = levels[nearest(drawn[:, place], levels)]
-                drawn = self.atoms.snap(drawn)
-                fill[rows] = torch.where(m_cond, x, drawn)
+        most = _MAX_REFILLED[holes.device.type]
+        if len(holes) > most:
+            lot = torch.randperm(
+                len(holes), generator=generator, device=generator.device
+            )
+            holes = holes[lot[:most]]
+        for rows in holes.split(_BATCH):
+            m_cond, x = self.observed[rows], self.x[rows]
+            shape = len(fills), *x.shape
+            eps = torch.randn(shape, generator=generator, device=x.device)
+            drawn = draw_rows(network, x, m_cond, eps=eps, path=path, config=_QUICK)
+            for place, levels in self.levels:
+                drawn[:, place] = levels[nearest(drawn[:, place], levels)]
+            drawn = self.atoms.snap(drawn).view(shape)
+            fills[:, rows] = torch.where(m_cond, x, drawn)
         return fills
 
 

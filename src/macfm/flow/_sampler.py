@@ -162,10 +162,14 @@ def draw_rows(
     path: Path,
     config: SolverConfig,
 ) -> Tensor:
-    """Draw rows once from given noise, without polish, shape ``(n, d)``."""
+    """Draw rows from given noise, without polish.
+
+    The noise is ``(n, d)``, or ``(n_draws, n, d)`` for several draws of each row; they
+    come one after the other, shape ``(n_draws * n, d)``.
+    """
     return _carry(
         network,
-        torch.where(observed, x, eps),
+        torch.where(observed, x, eps).view(-1, x.shape[1]),
         x,
         observed,
         config=config,

@@ -462,7 +462,10 @@ class MACFMImputer(FittedAttributes):
             table,
             parameters=parameters,
             settings=resolve(
-                parameters, n_rows=table.n_rows, n_columns=len(table.columns)
+                parameters,
+                n_rows=table.n_rows,
+                n_columns=len(table.columns),
+                on_gpu=device.type == "cuda",
             ),
             weights=check_weights(sample_weight, table.n_rows),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),

@@ -21,21 +21,42 @@ _AS_DEFAULT = object()
 
 
 @dataclass(frozen=True)
+class Size:
+    """What the values of a preset may depend on."""
+
+    n_rows: int
+    n_columns: int
+    on_gpu: bool
+
+
+@dataclass(frozen=True)
 class BySize:
-    """A value that depends on the number of rows: below 1,000, below 5,000, above."""
+    """A value that depends on the number of rows: below 1,000, below 5,000, above.
+
+    Large tables have two values where a GPU can afford more than a CPU.
+    """
 
     tiny: Any
     small: Any
     large: Any
+    large_on_gpu: Any = None
 
-    def value(self, n_rows: int, n_columns: int) -> Any:
+    def value(self, size: Size) -> Any:
         """Return the value for a table."""
-        if n_rows < _SMALL:
+        if size.n_rows < _SMALL:
             return self.tiny
-        return self.small if n_rows < _LARGE else self.large
+        if size.n_rows < _LARGE:
+            return self.small
+        return self.large if self._is_one(size) else self.large_on_gpu
+
+    def _is_one(self, size: Size) -> bool:
+        return self.large_on_gpu is None or not size.on_gpu
 
     def __str__(self) -> str:
-        return f"{self.tiny}, {self.small} or {self.large} by rows"
+        told = f"{self.tiny}, {self.small} or {self.large} by rows"
+        if self.large_on_gpu is None:
+            return told
+        return f"{told}, {self.large_on_gpu} for many on a GPU"
 
 
 @dataclass(frozen=True)
@@ -46,9 +67,9 @@ class ByWidth:
     wide: Any
     limit: int
 
-    def value(self, n_rows: int, n_columns: int) -> Any:
+    def value(self, size: Size) -> Any:
         """Return the value for a table."""
-        return self.narrow if n_columns < self.limit else self.wide
+        return self.narrow if size.n_columns < self.limit else self.wide
 
     def __str__(self) -> str:
         return f"{self.narrow} or {self.wide} by columns"
@@ -84,7 +105,7 @@ _DECLARED = (
         "n_networks",
         integer(1),
         "Networks trained, each from its own start; their velocities are averaged.",
-        BySize(1, 1, 2),
+        BySize(1, 1, 1, large_on_gpu=2),
         fast=1,
         best=5,
         paper=1,
@@ -99,7 +120,7 @@ _DECLARED = (
         "d_model",
         integer(1),
         "Width of the network.",
-        BySize(128, 128, 512),
+        BySize(128, 128, 256, large_on_gpu=512),
         fast=BySize(128, 128, 256),
         best=512,
         paper=512,
@@ -108,7 +129,7 @@ _DECLARED = (
         "n_blocks",
         integer(1),
         "Depth of the network.",
-        BySize(3, 3, 4),
+        BySize(3, 3, 3, large_on_gpu=4),
         fast=3,
         best=4,
         paper=4,
@@ -165,7 +186,7 @@ _DECLARED = (
         integer(0),
         "Extremely randomised trees for each column, grown on rows that the networks "
         "have filled, and believed as far as held-out rows say. Needs `guide`.",
-        BySize(60, 60, 0),
+        BySize(60, 60, 30, large_on_gpu=0),
         paper=0,
     ),
     Parameter(
@@ -253,16 +274,17 @@ _DECLARED = (
         "batch_size",
         integer(1),
         "Rows a training step.",
-        BySize(128, 256, 1024),
+        BySize(128, 256, 256, large_on_gpu=1024),
         fast=BySize(128, 256, 256),
+        best=BySize(128, 256, 1024),
         paper=1024,
     ),
     Parameter(
         "max_steps",
         integer(1),
         "Most training steps.",
-        BySize(1000, 1500, 6000),
-        fast=BySize(400, 600, 2000),
+        BySize(1000, 1500, 1500, large_on_gpu=6000),
+        fast=BySize(400, 600, 600, large_on_gpu=2000),
         best=BySize(3000, 3000, 8000),
         paper=8000,
     ),
@@ -447,9 +469,7 @@ def unknown_parameter(name: str) -> str:
     return f"MACFMImputer has no parameter {name!r}{hint}"
 
 
-def preset_values(
-    parameters: Mapping[str, Any], *, n_rows: int, n_columns: int
-) -> dict[str, Any]:
+def preset_values(parameters: Mapping[str, Any], size: Size) -> dict[str, Any]:
     """Check flat parameters and lay them over their preset, by name."""
     for name, rule in RULES.items():
         rule.check(name, parameters[name])
@@ -457,7 +477,7 @@ def preset_values(
     for name, preset in PRESETS[parameters["preset"]].items():
         given = parameters[name]
         if given is None and isinstance(preset, BySize | ByWidth):
-            given = preset.value(n_rows, n_columns)
+            given = preset.value(size)
         values[name] = preset if given is None else given
         if name in EXPERT:
             EXPERT[name].rule.check(name, values[name])

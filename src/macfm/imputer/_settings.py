@@ -21,6 +21,7 @@ from macfm.flow import (
 from macfm.imputer._parameters import (
     N_TRIALS,
     READ_OUT,
+    Size,
     flat_parameters,
     preset_values,
 )
@@ -70,7 +71,11 @@ class Settings:
 
 
 def resolve(
-    parameters: Mapping[str, Any], *, n_rows: int = 1, n_columns: int = 1
+    parameters: Mapping[str, Any],
+    *,
+    n_rows: int = 1,
+    n_columns: int = 1,
+    on_gpu: bool = False,
 ) -> Settings:
     """Check an imputer's parameters and lay them over its preset.
 
@@ -81,6 +86,8 @@ def resolve(
         not given takes the preset's value.
     n_rows, n_columns : int, default=1
         Size of the table of `fit`; presets give larger tables larger networks.
+    on_gpu : bool, default=False
+        Whether they are trained on a GPU, which can afford larger ones yet.
 
     Returns
     -------
@@ -91,7 +98,7 @@ def resolve(
     ParameterError
         If a value is out of its range, naming the parameter and what it must be.
     """
-    return _from_values(_values(parameters, n_rows=n_rows, n_columns=n_columns))
+    return _from_values(_values(parameters, Size(n_rows, n_columns, on_gpu)))
 
 
 def resolve_read_out(
@@ -106,16 +113,14 @@ def resolve_read_out(
     trained : mapping
         The values in force in `fit`.
     """
-    now = _values(parameters, n_rows=1, n_columns=1)
+    now = _values(parameters, Size(n_rows=1, n_columns=1, on_gpu=False))
     return _from_values({**trained, **{name: now[name] for name in READ_OUT}})
 
 
-def _values(
-    parameters: Mapping[str, Any], *, n_rows: int, n_columns: int
-) -> dict[str, Any]:
+def _values(parameters: Mapping[str, Any], size: Size) -> dict[str, Any]:
     """Check parameters and return the values in force, by name."""
     flat = flat_parameters(parameters)
-    values = preset_values(flat, n_rows=n_rows, n_columns=n_columns)
+    values = preset_values(flat, size)
     if flat["method"] == "median" and flat["n_trials"] == 0:
         raise ParameterError(
             Said(
