@@ -30,7 +30,7 @@ ALLOWED = {
         {"_errors", "_warn"},
         {"numpy", "pandas", "polars", "pyarrow", "scipy"},
     ),
-    "flow": (set(), {"numpy", "scipy", "sklearn", "torch"}),
+    "flow": (set(), {"numpy", "scipy", "sklearn", "threadpoolctl", "torch"}),
     "imputer": (
         {
             *("table", "flow", "_errors", "_plain", "_progress", "_replace"),

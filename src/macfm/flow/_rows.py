@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from macfm.flow._atoms import Atoms
@@ -180,13 +181,18 @@ def prepare_rows(
     if config.move_missing:
         rules = find_rules(*known, group=group, is_num=is_num)
 
-    moments = whole = None
+    guide = whole_guide = None
     if config.guide and x.shape[1] <= MAX_COORDINATES:
-        ridge = _choose_ridge(*known, group=group, rng=rng, device=device)
-        some = None if weights is None else weights[trained]
-        moments = _fit(*known, ridge, weights=some, device=device)
-        whole = _fit(x, observed, ridge, start=moments, weights=weights, device=device)
-    guide = None if moments is None else _gaussian(*moments).to(device)
+        # Products and inverses of numpy have last bits that depend on its threads.
+        with threadpool_limits(limits=1, user_api="blas"):
+            ridge = _choose_ridge(*known, group=group, rng=rng, device=device)
+            some = None if weights is None else weights[trained]
+            moments = _fit(*known, ridge, weights=some, device=device)
+            whole = _fit(
+                x, observed, ridge, start=moments, weights=weights, device=device
+            )
+            guide = _gaussian(*moments).to(device)
+            whole_guide = _gaussian(*whole).to(device)
     fills = None
     levels = _levels(x, observed, group=group, is_num=is_num)
     if config.move_missing:
@@ -223,7 +229,7 @@ def prepare_rows(
         levels=[(tensor(place), tensor(codes)) for place, codes in levels],
         atoms=atoms.to(device),
         guide=guide,
-        whole_guide=None if whole is None else _gaussian(*whole).to(device),
+        whole_guide=whole_guide,
     )
 
 
