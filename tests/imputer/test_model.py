@@ -66,7 +66,7 @@ def test_settings_after_fit_are_those_of_the_fitted_network(fitted):
     assert settings.network.d_model == QUICK["d_model"]
     large = MACFMImputer(**{**QUICK, "d_model": None, "max_steps": 1})
     frame = pd.concat([table()[["x", "y"]]] * 42)
-    assert large.fit(frame)._settings().network.d_model == 512
+    assert large.fit(frame)._settings().network.d_model == 256
 
 
 def test_fit_transform_is_fit_then_transform(fitted):
