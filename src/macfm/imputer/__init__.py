@@ -12,6 +12,7 @@ from macfm.imputer._parameters import EXPERT, READ_OUT, Parameter
 
 if TYPE_CHECKING:
     from macfm.imputer._estimator import MACFMImputer
+    from macfm.imputer._training import resolve_device
 
 __all__ = [
     "EXPERT",
@@ -20,13 +21,18 @@ __all__ = [
     "ModelFileError",
     "Parameter",
     "describe_model",
+    "resolve_device",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the imputer, and torch with it, when it is first asked for."""
+    """Import what needs torch, and torch with it, when it is first asked for."""
     if name == "MACFMImputer":
         from macfm.imputer._estimator import MACFMImputer
 
         return MACFMImputer
+    if name == "resolve_device":
+        from macfm.imputer._training import resolve_device
+
+        return resolve_device
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -47,10 +47,8 @@ class BySize:
             return self.tiny
         if size.n_rows < _LARGE:
             return self.small
-        return self.large if self._is_one(size) else self.large_on_gpu
-
-    def _is_one(self, size: Size) -> bool:
-        return self.large_on_gpu is None or not size.on_gpu
+        has_own = size.on_gpu and self.large_on_gpu is not None
+        return self.large_on_gpu if has_own else self.large
 
     def __str__(self) -> str:
         told = f"{self.tiny}, {self.small} or {self.large} by rows"

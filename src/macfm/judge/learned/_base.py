@@ -138,13 +138,17 @@ class Model(ABC):
         Values of observed coordinates are not looked at.
         """
 
-    def draw(self, rows: Rows, n: int) -> Tensor:
-        """Return `n` plausible values of every coordinate, shape ``(n, n_rows, d)``."""
-        raise NotImplementedError
-
     def generator(self) -> torch.Generator:
         """Return a new generator on the device, always the same."""
         return torch.Generator(self.device).manual_seed(self.seed)
+
+
+class DrawingModel(Model):
+    """A learned imputer that gives several plausible values."""
+
+    @abstractmethod
+    def draw(self, rows: Rows, n: int) -> Tensor:
+        """Return `n` plausible values of every coordinate, shape ``(n, n_rows, d)``."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow import keyed_normal
-from macfm.judge.learned._base import Clock, Model, Rows, by_chunks, epoch
+from macfm.judge.learned._base import Clock, DrawingModel, Rows, by_chunks, epoch
 
 _VARIANCE = 0.25  # of the data, whose standard deviation is ½
 
@@ -279,7 +279,7 @@ def _heun(
     return x + (sigma_next - sigma) * (slope + slope_next) / 2
 
 
-class EDMModel(Model):
+class EDMModel(DrawingModel):
     """A denoiser of whole rows, whose holes RePaint fills; leaves say how it learns."""
 
     scale: HalfScale

@@ -12,13 +12,20 @@ from torch.distributions import StudentT
 from torch.nn import functional
 
 from macfm.flow import keyed_normal
-from macfm.judge.learned._base import Clock, Columns, Model, Rows, by_chunks, epoch
+from macfm.judge.learned._base import (
+    Clock,
+    Columns,
+    DrawingModel,
+    Rows,
+    by_chunks,
+    epoch,
+)
 
 # Rows times latent points that go through the decoder together.
 _TOGETHER = 2**16
 
 
-class MIWAE(Model):
+class MIWAE(DrawingModel):
     """Encoder q(z | x_obs), decoder p(x | z): Student t numbers, softmax categories.
 
     With w = p(x_obs | z) p(z) / q(z | x_obs), training raises E log mean w over K draws

@@ -12,7 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow import keyed_normal
-from macfm.judge.learned._base import Clock, Columns, Model, Rows, by_chunks, epoch
+from macfm.judge.learned._base import (
+    Clock,
+    Columns,
+    DrawingModel,
+    Rows,
+    by_chunks,
+    epoch,
+)
 from macfm.judge.learned._tokens import Lots, sine_code
 
 _D_CODE = 128  # of noise levels and of columns
@@ -21,7 +28,7 @@ _D_FORWARD = 64
 _DROPOUT = 0.1
 
 
-class TabCSDI(Model):
+class TabCSDI(DrawingModel):
     """A network that tells the noise in target cells, given clean ones.
 
     Training turns some of a row's observed cells into targets x₀, adds noise,

@@ -12,10 +12,9 @@ from macfm._errors import ParameterError
 from macfm.judge.methods._one_hot import OneHotMethod
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
 
-    from macfm.judge.learned._base import Model, Rows
+    from macfm.judge.learned._base import DrawingModel, Model, Rows
 
 
 class LearnedMethod(OneHotMethod):
@@ -61,12 +60,13 @@ class LearnedMethod(OneHotMethod):
         """Train the model."""
         import torch
 
+        from macfm.imputer import resolve_device
         from macfm.judge.learned._base import Clock, Columns
 
         # A network only comes near to a constant, so those are known without it.
         lowest, highest = np.nanmin(x, axis=0), np.nanmax(x, axis=0)
         self.constants_ = np.where(lowest == highest, lowest, np.nan)
-        device = self._torch_device()
+        device = resolve_device(self.device)
         numbers = [column.is_numeric for column in self.code_.columns]
         widths = [column.width for column in self.code_.columns]
         columns = Columns(
@@ -90,30 +90,25 @@ class LearnedMethod(OneHotMethod):
         values = np.where(np.isnan(self.constants_), values, self.constants_)
         return np.where(np.isnan(x), values, x)
 
-    def _torch_device(self) -> torch.device:
-        """Return the device asked for; "auto" is a GPU if there is one."""
-        import torch
-
-        if self.device != "auto":
-            return torch.device(self.device)
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
     def _rows(self, x: np.ndarray) -> Rows:
         import torch
 
         from macfm.flow import row_keys
+        from macfm.imputer import resolve_device
         from macfm.judge.learned._base import Rows
 
         observed = ~np.isnan(x)
         known = np.where(observed, x, 0.0).astype(np.float32)
         keys = row_keys(known, observed)
         parts = (torch.from_numpy(part) for part in (known, observed, keys))
-        device = self._torch_device()
+        device = resolve_device(self.device)
         return Rows(*(part.to(device) for part in parts))
 
 
 class DrawingMethod(LearnedMethod):
     """A learned baseline that gives several plausible tables."""
+
+    model_: DrawingModel
 
     def draw(self, table: pd.DataFrame, n: int) -> list[pd.DataFrame]:
         """Draw every coordinate; of a block the largest is the category."""

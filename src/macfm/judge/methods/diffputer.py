@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from macfm.judge.methods._edm import NOISE, EDMMethod
+from macfm.judge.methods._edm import AUTHORS, QUICK, EDMMethod
 
 
 class DiffPuter(EDMMethod):
@@ -23,29 +23,12 @@ class DiffPuter(EDMMethod):
     )
     model: ClassVar[tuple[str, str]] = ("diffputer", "DiffPuter")
     authors: ClassVar[dict[str, Any]] = {
+        **AUTHORS,
         "n_rounds": 10,
         "n_trials": 20,
         "n_inner": 20,
-        "width": 1024,
-        "n_epochs": 10_001,
-        "max_steps": None,
-        "batch_size": 4096,
-        "learning_rate": 1e-4,
-        "cut": 0.9,
         "cut_after": 50,
         "stop_after": 500,
         "warm_start": False,
-        **NOISE,
     }
-    # Few levels and more loops at each serve better than the reverse at equal cost; so
-    # does a higher rate in few steps.
-    quick: ClassVar[dict[str, Any]] = {
-        "n_rounds": 3,
-        "n_trials": 5,
-        "n_inner": 12,
-        "n_levels": 20,
-        "width": 256,
-        "max_steps": 2_000,
-        "batch_size": 256,
-        "learning_rate": 1e-3,
-    }
+    quick: ClassVar[dict[str, Any]] = {**QUICK, "n_rounds": 3, "max_steps": 2_000}

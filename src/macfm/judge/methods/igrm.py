@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from macfm.judge.methods._learned import LearnedMethod
+from macfm.judge.methods.grape import GRAPE
 
 
 class IGRM(LearnedMethod):
@@ -24,17 +25,12 @@ class IGRM(LearnedMethod):
     )
     model: ClassVar[tuple[str, str]] = ("igrm", "IGRM")
     authors: ClassVar[dict[str, Any]] = {
-        "n_steps": 20_000,
-        "batch_size": None,
-        "learning_rate": 1e-3,
-        "shown_share": 0.7,
-        "width": 64,
-        "n_layers": 3,
+        **GRAPE.authors,
         "redraw_every": 100,
         "d_hidden": 128,
         "d_latent": 32,
     }
-    quick: ClassVar[dict[str, Any]] = {"n_steps": 8_000, "batch_size": 128}
+    quick: ClassVar[dict[str, Any]] = GRAPE.quick
 
     def network_evaluations_per_row(self) -> int:
         """Return 1, a pass of the row past the frozen columns and training rows."""

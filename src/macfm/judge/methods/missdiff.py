@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from macfm.judge.methods._edm import NOISE, EDMMethod
+from macfm.judge.methods._edm import AUTHORS, QUICK, EDMMethod
 
 
 class MissDiff(EDMMethod):
@@ -23,26 +23,10 @@ class MissDiff(EDMMethod):
     )
     model: ClassVar[tuple[str, str]] = ("missdiff", "MissDiff")
     authors: ClassVar[dict[str, Any]] = {
+        **AUTHORS,
         "n_trials": 10,
         "n_inner": 10,
-        "width": 1024,
-        "n_epochs": 10_001,
-        "max_steps": None,
-        "batch_size": 4096,
-        "learning_rate": 1e-4,
-        "cut": 0.9,
         "cut_after": 20,
         "stop_after": 1_000,
-        **NOISE,
     }
-    # Few levels and more loops at each serve better than the reverse at equal cost; so
-    # does a higher rate in few steps.
-    quick: ClassVar[dict[str, Any]] = {
-        "n_trials": 5,
-        "n_inner": 12,
-        "n_levels": 20,
-        "width": 256,
-        "max_steps": 4_000,
-        "batch_size": 256,
-        "learning_rate": 1e-3,
-    }
+    quick: ClassVar[dict[str, Any]] = {**QUICK, "max_steps": 4_000}
