@@ -663,6 +663,12 @@ def test_progress_on_a_terminal_tells_loss_and_validation(monkeypatch, capsys):
 def test_time_budget_reaches_training():
     model = imputer(budget=0.2, max_steps=10**6, evaluate_every=10**5).fit(array())
     assert model.n_steps_ < 10**5
+    assert model.out_of_time_
+
+
+@pytest.mark.parametrize("budget", [None, 600.0])
+def test_time_that_sufficed_ended_nothing(budget):
+    assert not imputer(budget=budget).fit(array()).out_of_time_
 
 
 def test_network_stopped_half_way_does_not_spoil_a_finished_one(monkeypatch):

@@ -88,6 +88,8 @@ class TrainResult:
     """How often the loss was no longer finite and training stepped back."""
     interrupted: bool
     """Whether the user stopped it."""
+    out_of_time: bool
+    """Whether it would have gone on if there had been more time."""
 
 
 class _LearningRate:
@@ -98,6 +100,7 @@ class _LearningRate:
         self.peak = config.learning_rate
         self.decay_from: int | None = None
         self.end = config.max_steps
+        self.is_hurried = False
 
     def begin_decay(self, step: int) -> None:
         """Start the decay now, as long as the steps so far entitle it to."""
@@ -113,7 +116,14 @@ class _LearningRate:
         before_decay = 1 - self._config.decay_share
         max_seconds = self._config.max_seconds or math.inf
         out_of_steps = step >= self._config.max_steps * before_decay
-        return out_of_steps or seconds >= max_seconds * before_decay
+        out_of_time = seconds >= max_seconds * before_decay
+        self.is_hurried = out_of_time and not out_of_steps
+        return out_of_steps or out_of_time
+
+    def stop(self, step: int) -> None:
+        """End after this step, whatever was planned."""
+        self.is_hurried = self.is_hurried or step < self.end
+        self.end = step
 
     def at(self, step: int) -> float:
         """Return the learning rate of a step."""
@@ -276,7 +286,7 @@ def train(
             pace.run(partial(step_on, source.take(), rate=rate.at(step)))
             step += 1
             if time.perf_counter() - began >= (config.max_seconds or math.inf):
-                rate.end = step
+                rate.stop(step)
 
             if refill is not None and step in refills:
                 source.begin(refill(averaged))
@@ -336,6 +346,7 @@ def train(
         n_steps=step,
         n_diverged=n_diverged,
         interrupted=interrupted,
+        out_of_time=rate.is_hurried,
     )
 
 

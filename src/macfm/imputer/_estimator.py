@@ -149,6 +149,9 @@ class MACFMImputer(FittedAttributes):
     imputed_mask_ : ndarray of bool, (n_samples, n_features)
         True where `fit_transform` fills a cell. Not part of a saved model. After `fit`
         alone, holes that a rule of `leave` may keep count as filled.
+    out_of_time_ : bool
+        Whether `budget` ended a training that would have gone on. Not part of a saved
+        model.
     indicator_features_ : ndarray of int
         Positions of the columns that had holes in `fit`.
     n_features_in_ : int
@@ -473,6 +476,7 @@ class MACFMImputer(FittedAttributes):
             on_frame=on_frame,
         )
         self.model_, self.imputed_mask_ = fit.model, fit.to_fill
+        self.out_of_time_ = fit.out_of_time
         return fit
 
     def _read(self, X: Any) -> Table:

@@ -43,6 +43,8 @@ class Fit:
     """True where a cell is to be filled, shape (n_samples, n_features)."""
     settings: Settings
     device: torch.device
+    out_of_time: bool
+    """Whether its networks would have been trained for longer with more time."""
 
     def fill(self) -> Cells:
         """Return what goes into the holes of the table it was fitted to."""
@@ -108,7 +110,16 @@ def fit_model(
         n_rows=table.n_rows,
         on_frame=on_frame,
     )
-    return Fit(model, table, encoded, wishes, to_fill, settings, device)
+    return Fit(
+        model=model,
+        table=table,
+        encoded=encoded,
+        wishes=wishes,
+        to_fill=to_fill,
+        settings=settings,
+        device=device,
+        out_of_time=trained is not None and trained.out_of_time,
+    )
 
 
 def _schema_of(

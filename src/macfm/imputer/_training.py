@@ -84,6 +84,8 @@ class Trained:
     """Columns that held-out rows say are filled no better than by their mean."""
     starved: bool
     """Whether the time was up before the learning rate had risen."""
+    out_of_time: bool
+    """Whether any network would have been trained for longer with more time."""
 
 
 def resolve_device(device: str) -> torch.device:
@@ -222,6 +224,7 @@ def train_networks(
         interrupted=course.interrupted,
         unknowable=unknowable,
         starved=course.starved,
+        out_of_time=course.out_of_time,
     )
 
 
@@ -243,6 +246,7 @@ class _Course:
     n_diverged: int = 0
     interrupted: bool = False
     starved: bool = False
+    out_of_time: bool = False
 
     def run(self) -> None:
         """Train until all are done, the time is up, or the user has had enough."""
@@ -307,6 +311,7 @@ class _Course:
         self.history += [{"network": k, **line} for line in as_records(result.history)]
         self.n_diverged += result.n_diverged
         self.interrupted = result.interrupted
+        self.out_of_time = self.out_of_time or result.out_of_time
         # A learning rate that was still rising when the time was up taught nothing.
         starved = not self.interrupted and _ran_out_of_time(result, config)
         # One that was stopped half-way counts only if there is no finished one.

@@ -142,7 +142,8 @@ class Run:
         table = self.setup.frame.mask(hidden)
         began = time.perf_counter()
         filled = number_text(imputer.fit_transform(table), self.setup.schema)
-        self._note_limit(imputer, time.perf_counter() - began)
+        if imputer.out_of_time_:
+            self.cut_short.append(read_seconds(imputer.budget))
         self._score("macfm", fold, filled, hidden, began)
         rows = np.flatnonzero(hidden.any(axis=1))
         if len(rows) > MOST_DRAWN_ROWS:
@@ -151,13 +152,6 @@ class Run:
         draws = imputer.sample(table.iloc[rows], n_draws=self.n_draws)
         draws = [number_text(draw, self.setup.schema) for draw in draws]
         self._calibrate(filled.iloc[rows], draws, rows, hidden.iloc[rows])
-
-    def _note_limit(self, imputer: Any, seconds: float) -> None:
-        """Keep that training ended because its time, the guide's too, was up."""
-        most = None if imputer.budget is None else read_seconds(imputer.budget)
-        # A quarter is left for trees, which may not need it.
-        if most is not None and seconds >= 0.7 * most:
-            self.cut_short.append(most)
 
     def _score(
         self,
