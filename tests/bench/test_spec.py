@@ -109,7 +109,7 @@ def test_ablations_can_be_run_alone(spec):
         spec.only_ablations(["trial"])
 
 
-@pytest.mark.parametrize("name", ["quick", "paper", "main", "structural", "clinical"])
+@pytest.mark.parametrize("name", sorted(p.stem for p in BENCHMARKS.glob("*.toml")))
 def test_the_specs_of_the_repository_are_sound(name):
     spec = Spec.read(BENCHMARKS / f"{name}.toml")
     for cell in spec.cells():
