@@ -13,11 +13,14 @@ from macfm.flow import (
     Points,
     flow_matching_loss,
     make_schedule,
+    weigh_cells,
 )
 from macfm.flow.network import Dropout
 
 LINEAR = make_schedule("linear", gamma=1.0)
-CONFIG = LossConfig(lambda_stab=0.5, lambda_cons=0.25, eta_cons=0.1, sigma_in=0.0)
+CONFIG = LossConfig(
+    lambda_stab=0.5, lambda_cons=0.25, eta_cons=0.1, sigma_in=0.0, weigh_cells=False
+)
 N, D = 50, 6
 
 
@@ -39,11 +42,13 @@ def batch():
     return x, eps, xi, t, masks
 
 
-def terms_of(batch, network=None, config=CONFIG):
+def terms_of(batch, network=None, config=CONFIG, weights=None):
     x, eps, xi, t, masks = batch
     sample = Path(LINEAR, "t").sample(x, eps=eps, t=t, masks=masks)
     points = Points(sample=sample, masks=masks, guess=None, xi=xi)
-    return flow_matching_loss(network or Affine(), points, config=config)
+    return flow_matching_loss(
+        network or Affine(), points, config=config, weights=weights
+    )
 
 
 def test_each_term_is_its_formula(batch):
@@ -59,6 +64,21 @@ def test_each_term_is_its_formula(batch):
     torch.testing.assert_close(
         terms.total, terms.fm + 0.5 * terms.stab + 0.25 * terms.cons
     )
+
+
+def test_with_weights_cells_are_counted_not_coordinates(batch):
+    x, eps, _, t, masks = batch
+    part = torch.tensor([0, 1, 1, 1, 2, 2])
+    weights = weigh_cells(x, masks.cond | masks.tgt, part=part)
+    x_t = torch.where(masks.tgt, t * x + (1 - t) * eps, x * masks.cond)
+    miss = torch.where(masks.tgt, (2 * x_t + 1) - (x - eps), 0.0)
+    n_cells = (masks.tgt * torch.tensor([1, 1 / 3, 1 / 3, 1 / 3, 0.5, 0.5])).sum()
+    terms = terms_of(batch, weights=weights)
+    expected = (weights.at(t) * miss.square()).sum() / n_cells
+    torch.testing.assert_close(terms.fm, expected)
+    before = terms_of(batch)
+    assert torch.equal(terms.stab, before.stab)
+    assert torch.equal(terms.cons, before.cons)
 
 
 def test_values_in_neither_mask_do_not_matter(batch):

@@ -39,7 +39,9 @@ CONFIG = TrainConfig(
     hide_rate=(0.1, 0.5),
     hide_one=False,
 )
-LOSS = LossConfig(lambda_stab=0.0, lambda_cons=0.0, eta_cons=0.1, sigma_in=0.0)
+LOSS = LossConfig(
+    lambda_stab=0.0, lambda_cons=0.0, eta_cons=0.1, sigma_in=0.0, weigh_cells=False
+)
 
 
 def low_rank_rows(n=400):

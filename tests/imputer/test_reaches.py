@@ -140,6 +140,11 @@ def hides_one_of_every_row(seen, value):
     return (shown < 0.9 * observed) == value
 
 
+def counts_columns_not_coordinates(seen, value):
+    by_coordinate = seen.another(weigh_cells=False).history["fm"]
+    return close(seen.history["fm"], by_coordinate) == (not value)
+
+
 def is_the_weight_of(term):
     def law(seen, value):
         terms = {t: seen.model.settings_[f"lambda_{t}"] for t in ("stab", "cons")}
@@ -362,6 +367,7 @@ CLAIMS = {
         MANY | {"hide_rate": (0.0, 0.001)},
         hides_one_of_every_row,
     ),
+    "weigh_cells": ([False, True], {}, counts_columns_not_coordinates),
     "lambda_stab": ([0.5, 3.0], {}, is_the_weight_of("stab")),
     "lambda_cons": ([0.5, 3.0], {"eta_cons": 1.0}, is_the_weight_of("cons")),
     "eta_cons": ([0.1, 1.0], {"lambda_cons": 1.0, "dropout": 0.0}, nudges_by_this_much),

@@ -2,6 +2,7 @@
 
 from macfm.flow._atoms import Atoms
 from macfm.flow._calibrate import Calibration, calibrate
+from macfm.flow._cell_weights import CellWeights, weigh_cells
 from macfm.flow._forest import ColumnTrees, fit_trees
 from macfm.flow._gaussian import fit_gaussian
 from macfm.flow._guide import MAX_COORDINATES, Gaussian, Guess
@@ -69,6 +70,7 @@ __all__ = [
     "ROW_STEP",
     "Atoms",
     "Calibration",
+    "CellWeights",
     "ColumnTrees",
     "Cosine",
     "Ensemble",
@@ -135,4 +137,5 @@ __all__ = [
     "time_grid",
     "train",
     "trajectories",
+    "weigh_cells",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._cell_weights import CellWeights
 from macfm.flow._points import Points
 from macfm.flow.network import drops, twins
 
@@ -23,6 +24,8 @@ class LossConfig:
     """Size of the consistency term's perturbation at t = 0."""
     sigma_in: float
     """Input noise on observed numeric coordinates at t = 0."""
+    weigh_cells: bool
+    """Whether columns count alike, however many coordinates they have."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +42,30 @@ class LossTerms:
     """Their weighted sum (eq:total_loss)."""
 
 
-def _mean_square(value: Tensor, where: Tensor) -> Tensor:
-    """Mean of ``value²`` over the coordinates where ``where`` is True."""
+def _mean_square(
+    value: Tensor,
+    where: Tensor,
+    *,
+    weights: CellWeights | None = None,
+    s_t: Tensor | None = None,
+) -> Tensor:
+    """Mean of ``value²`` over the coordinates, or cells, where ``where`` is True."""
     # NOTE[DIFF]: the paper divides each row by its own number of targets plus a small
     # constant; here a batch is divided by its own, so that every cell counts alike.
     square = torch.where(where, value, 0.0).square()
-    return square.sum() / where.sum().clamp(min=1)
+    if weights is None:
+        return square.sum() / where.sum().clamp(min=1)
+    assert s_t is not None
+    n_cells = (where * weights.share).sum()
+    return (weights.at(s_t) * square).sum() / n_cells.clamp(min=1)
 
 
 def flow_matching_loss(
-    network: nn.Module, points: Points, *, config: LossConfig
+    network: nn.Module,
+    points: Points,
+    *,
+    config: LossConfig,
+    weights: CellWeights | None = None,
 ) -> LossTerms:
     """Score a network on a batch of path points.
 
@@ -60,7 +77,9 @@ def flow_matching_loss(
     points : Points
         Points and target velocities; with noise if ``lambda_cons > 0``.
     config : LossConfig
-        The weights.
+        The weights of the terms.
+    weights : CellWeights or None
+        How much each target counts in the first of them; None counts all alike.
 
     Returns
     -------
@@ -75,7 +94,8 @@ def flow_matching_loss(
         xi = config.eta_cons * (1 - sample.s_t) * points.xi
         near = sample.x_t + torch.where(masks.moved, xi, 0.0)
     v_t, v_near = _velocities(network, points, near)
-    fm = _mean_square(v_t - sample.v_star, masks.tgt)  # eq:fm_loss
+    miss = v_t - sample.v_star
+    fm = _mean_square(miss, masks.tgt, weights=weights, s_t=sample.s_t)  # eq:fm_loss
     stab = _mean_square(v_t, masks.cond)
     cons = torch.zeros_like(fm)
     if v_near is not None:

@@ -68,6 +68,14 @@ class Cosine(Schedule):
         return torch.arccos(1 - 2 * s) / math.pi
 
 
+def interpolate(knots: Tensor, s_t: Tensor) -> Tensor:
+    """Interpolate values ``(n_knots, d)``, known at evenly spaced s, ``(n, d)``."""
+    place = s_t * (len(knots) - 1)
+    below = place.long().clamp(0, max(len(knots) - 2, 0)).squeeze(1)
+    share = place - below.unsqueeze(1)
+    return torch.lerp(knots[below], knots[below + 1], share)
+
+
 def make_schedule(name: str, *, gamma: float) -> Schedule:
     """Return the schedule called ``linear``, ``power`` or ``cosine``.
 

@@ -13,6 +13,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._cell_weights import weigh_cells
 from macfm.flow._guide import Gaussian
 from macfm.flow._loss import LossConfig, flow_matching_loss
 from macfm.flow._pace import Pace
@@ -261,9 +262,16 @@ def train(
         generator=generator,
     )
     source.begin(fills)
+    weights_of_cells = None
+    if loss_config.weigh_cells:
+        # A column's number and its atoms are two cells.
+        part = 2 * group + is_num
+        weights_of_cells = weigh_cells(x, observed, part=part)
     step_on = TrainingStep(
         network,
-        partial(flow_matching_loss, network, config=loss_config),
+        partial(
+            flow_matching_loss, network, config=loss_config, weights=weights_of_cells
+        ),
         config=config.step,
     )
     averaged: nn.Module = step_on.averaged

@@ -250,6 +250,14 @@ _DECLARED = (
         paper=False,
     ),
     Parameter(
+        "weigh_cells",
+        FLAG,
+        "Whether columns count alike in the loss; otherwise one of many categories "
+        "counts more, since each has a coordinate.",
+        True,
+        paper=False,
+    ),
+    Parameter(
         "lambda_stab", number(0), "Weight of the stability term.", 0.0, paper=0.1
     ),
     Parameter(

@@ -61,6 +61,7 @@ _BEFORE = {
     "atoms": False,
     "n_trees": 0,
     "hide_one": False,
+    "weigh_cells": False,
 }
 # Parameters that a model does not depend on.
 _FREE = {

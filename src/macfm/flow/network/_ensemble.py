@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from macfm.flow._guide import Gaussian
 from macfm.flow._path import Path
 from macfm.flow._polish import Polish
+from macfm.flow._schedule import interpolate
 
 
 class Ensemble(nn.Module):
@@ -85,14 +86,6 @@ class GuidedEnsemble(nn.Module):
         m_cond = m_cond.repeat(len(x_t) // max(len(m_cond), 1), 1)
         change = torch.zeros_like(v_guide)
         for member, trust in zip(self.members, self.trust, strict=True):
-            a_t = trust_at(trust, s_t)
+            a_t = interpolate(trust, s_t)
             change = change + a_t * (member(x_t, t, m_cond, guess) - v_guide)
         return v_guide + change / max(len(self.members), 1)
-
-
-def trust_at(trust: Tensor, s_t: Tensor) -> Tensor:
-    """Interpolate trust, known at evenly spaced values of s, ``(n, d)``."""
-    place = s_t * (len(trust) - 1)
-    below = place.long().clamp(0, max(len(trust) - 2, 0)).squeeze(1)
-    share = place - below.unsqueeze(1)
-    return torch.lerp(trust[below], trust[below + 1], share)

@@ -1,0 +1,75 @@
+"""A column counts as one cell at every s, whatever the number of its coordinates."""
+
+import pytest
+import torch
+
+from macfm.flow import weigh_cells
+
+SHARES = torch.tensor([0.5, 0.3, 0.15, 0.05], dtype=torch.float64)
+PART = torch.tensor([0, 1, 1, 1, 1])
+N = 400
+
+
+def rows():
+    """One number, and a category of four as centred flags of total variance 1."""
+    codes = torch.repeat_interleave(torch.arange(4), (SHARES * N).round().long())
+    flags = torch.eye(4, dtype=torch.float64)[codes] - SHARES
+    flags = flags / (SHARES * (1 - SHARES)).sum().sqrt()
+    number = torch.randn(N, 1, generator=torch.manual_seed(0), dtype=torch.float64)
+    return torch.cat([number, flags], dim=1)
+
+
+def kept(s, variance):
+    """Variance of X − ε given s X + (1 − s) ε, for normal X and ε."""
+    both = s**2 * variance + (1 - s) ** 2
+    return variance + 1 - (s * variance - (1 - s)) ** 2 / both
+
+
+@pytest.fixture
+def weights():
+    x = rows()
+    found = weigh_cells(x, torch.ones_like(x, dtype=torch.bool), part=PART)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("s", [0.0, 0.25, 0.5, 0.875, 1.0])
+def test_what_a_category_keeps_counts_as_much_as_a_number(weights, s):
+    one = torch.ones(1, dtype=torch.float64)
+    at = weights.at(torch.tensor([[s]], dtype=torch.float64))[0]
+    assert at[0] == 1
+    of_category = sum(
+        w * kept(s, variance)
+        for w, variance in zip(at[1:], rows()[:, 1:].var(0, correction=0), strict=True)
+    )
+    torch.testing.assert_close(of_category, kept(s, one)[0])
+
+
+def test_a_category_is_one_cell_among_its_coordinates(weights):
+    torch.testing.assert_close(
+        weights.share, torch.tensor([1, 0.25, 0.25, 0.25, 0.25]).double()
+    )
+    start, end = weights.at(torch.tensor([[0.0], [1.0]], dtype=torch.float64))
+    torch.testing.assert_close(start, torch.ones(5).double())
+    torch.testing.assert_close(end, weights.share)
+
+
+def test_columns_of_one_coordinate_all_count_alike():
+    x = rows()
+    assert weigh_cells(x, x > -9, part=torch.arange(5)) is None
+
+
+def test_what_is_not_observed_does_not_matter():
+    x = rows()
+    observed = torch.rand(x.shape, generator=torch.manual_seed(1)) < 0.7
+    other = torch.where(observed, x, 1e6)
+    one, two = (weigh_cells(part, observed, part=PART) for part in (x, other))
+    assert torch.equal(one.knots, two.knots)
+
+
+def test_a_category_that_no_row_holds_leaves_the_weights_finite():
+    x = rows()
+    x[:, 4] = 0.0
+    found = weigh_cells(x, torch.ones_like(x, dtype=torch.bool), part=PART)
+    assert torch.isfinite(found.knots).all()
+    assert (found.knots > 0).all()
