@@ -133,6 +133,32 @@ def test_a_published_value_never_passes_for_a_failed_one_of_ours(record, tmp_pat
     assert r"--$^\mathrm{a}$ {\scriptsize[62.16]}" in text
 
 
+def test_a_worthless_published_value_is_marked_in_every_form(record, tmp_path):
+    records = [record(), record(method="miwae"), record(method="remasker")]
+    files = written(records, tmp_path)
+    reason = "a network of one hidden unit"
+    text = files["report.md"].read_text(encoding="utf-8")
+    assert "[81.88‡]" in text
+    assert "[34.68]" in text
+    assert reason in text
+    text = files["tables.tex"].read_text(encoding="utf-8")
+    assert r"{\scriptsize[81.88$^\ddagger$]}" in text
+    assert reason in text
+    text = files["index.html"].read_text(encoding="utf-8")
+    assert "81.88<sup>‡</sup>" in text
+    assert f'title="{reason}' in text
+    assert f"MIWAE: {reason}" in text
+    text = files["csv/mcar-30-out-mae.csv"].read_text(encoding="utf-8")
+    lines = {
+        (line["row"], line["column"]): line
+        for line in csv.DictReader(io.StringIO(text))
+    }
+    marked, sound = lines["miwae", "letter"], lines["remasker", "letter"]
+    assert (marked["published"], marked["published_mark"]) == ("81.88", "‡")
+    assert marked["published_note"].startswith(reason)
+    assert (sound["published_mark"], sound["published_note"]) == ("", "")
+
+
 def test_csv_holds_every_cell(grid, tmp_path):
     files = written(grid(["mean", "knn"], ["letter", "bean"]), tmp_path)
     text = files["csv/mcar-30-out-mae.csv"].read_text(encoding="utf-8")

@@ -5,7 +5,8 @@ import pytest
 from macfm.bench.report._ablations import ablation_section, studies
 from macfm.bench.report._errors import error_sections, error_table, ratio_section
 from macfm.bench.report._frame import main_cells, tidy
-from macfm.bench.report._published import published
+from macfm.bench.report._names import FAMILIES, FAMILY_COLOURS
+from macfm.bench.report._published import FAULTS, published
 from macfm.bench.report._scores import (
     categorical_section,
     distribution_section,
@@ -15,6 +16,7 @@ from macfm.bench.report._scores import (
 )
 from macfm.bench.report._table import ScoreTable
 from macfm.bench.report._timing import timing_section
+from macfm.judge.methods import METHODS
 
 
 def table_of(records, **how):
@@ -89,9 +91,54 @@ def test_transductive_methods_are_marked_out_of_sample_only(grid):
 def test_published_values_stand_beside_ours_and_others_get_rows(grid):
     table = table_of(grid(["mean", "macfm-paper"], ["letter"]), beside=True)
     assert row(table, "macfm-paper").cells[0].published == 36.34
-    other = row(table, "DiffPuter")
-    assert other.kind == "published"
+    other = row(table, "diffputer")
+    assert (other.kind, other.title) == ("published", "DiffPuter")
     assert (other.cells[0].value, other.cells[0].published) == (None, 29.38)
+
+
+def test_a_learned_baseline_stands_in_one_row_with_its_published_values(grid):
+    table = table_of(grid(["mean", "diffputer"], ["letter"]), beside=True)
+    mine = row(table, "diffputer")
+    assert (mine.kind, mine.cells[0].published) == ("", 29.38)
+    assert mine.cells[0].value is not None
+
+
+@pytest.mark.parametrize("split", ["in", "out"])
+def test_worthless_published_values_are_marked_with_their_reason(grid, split):
+    records = grid(["mean", "tabcsdi"], ["letter", "magic"])
+    table = table_of(records, split=split, beside=True)
+    marked = {
+        (line.key, head.title)
+        for line in table.rows
+        for head, cell in zip(table.columns, line.cells, strict=True)
+        if cell.published_mark
+    }
+    everywhere = {"tabcsdi", "miwae", "missdiff"}
+    everywhere |= {"igrm", "grape"} if split == "out" else set()
+    both = {(method, name) for method in everywhere for name in ("letter", "magic")}
+    assert marked == both | {("miracle", "letter")}
+    (note,) = [note for note in table.notes if "‡" in note]
+    assert note.startswith("Published")
+    assert "TabCSDI: it trains on hidden cells" in note
+    assert ("IGRM: " in note) == (split == "out")
+
+
+def test_where_nothing_was_published_nothing_is_called_worthless(grid):
+    table = table_of(grid(["mean", "tabcsdi"], ["letter"], rate=0.5), beside=True)
+    assert not any("‡" in note for note in table.notes)
+    assert not any(cell.published_mark for line in table.rows for cell in line.cells)
+
+
+def test_every_fault_is_of_a_printed_row_and_every_printed_row_has_a_method():
+    printed = published("mae", "mcar", "in")
+    assert set(FAULTS) <= set(printed)
+    assert set(printed) <= set(METHODS)
+
+
+def test_every_method_belongs_to_a_family():
+    assert set(FAMILIES) == set(METHODS)
+    assert set(FAMILIES.values()) <= set(FAMILY_COLOURS)
+    assert len(set(FAMILY_COLOURS.values())) == len(FAMILY_COLOURS)
 
 
 def test_nothing_was_published_for_another_rate_or_an_own_table(grid):

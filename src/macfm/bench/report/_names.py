@@ -19,7 +19,7 @@ MECHANISMS = {
 SPLITS = {"in": "in-sample", "out": "out-of-sample"}
 METRICS = {"mae": "MAE", "rmse": "RMSE"}
 
-#: What kind of method each one is; the bars are coloured by it.
+#: What kind of method each one is; pictures tell the kinds apart.
 FAMILIES = {
     "mean": "simple",
     "median": "simple",
@@ -33,6 +33,16 @@ FAMILIES = {
     "extra-trees": "trees",
     "miceforest": "trees",
     "hyperimpute": "trees",
+    "miracle": "learned",
+    "remasker": "learned",
+    "grape": "learned",
+    "igrm": "learned",
+    "miwae": "learned",
+    "gain": "learned",
+    "mcflow": "learned",
+    "tabcsdi": "learned",
+    "missdiff": "learned",
+    "diffputer": "learned",
     "macfm": "ours",
     "macfm-median": "ours",
     "macfm-paper": "ours",
@@ -41,6 +51,7 @@ FAMILY_COLOURS = {
     "simple": THEME.observed,
     "statistical": THEME.palette[4],
     "trees": THEME.palette[2],
+    "learned": THEME.palette[0],
     "other": THEME.palette[3],
     "ours": THEME.filled,
 }

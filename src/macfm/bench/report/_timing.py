@@ -33,7 +33,7 @@ from macfm.bench.report._table import (
 )
 
 OURS = ("macfm", "macfm-median", "macfm-paper")
-SHARED = "‡ reads a model that another method fitted: its fit seconds are that fit's."
+SHARED = "§ reads a model that another method fitted: its fit seconds are that fit's."
 
 
 def timing_section(frame: pd.DataFrame, *, beside: bool) -> Section | None:
@@ -111,7 +111,7 @@ def _cost_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable:
     for label, title in row_titles(rows).items():
         part = rows[rows["label"] == label]
         shared = part["fit_shared_with"].notna().any()
-        cells = [_mean_cell(part["seconds_fit"], marks="‡" if shared else "")]
+        cells = [_mean_cell(part["seconds_fit"], marks="§" if shared else "")]
         cells += [_mean_cell(part[f"seconds_{n}"]) for n in _IMPUTING]
         cells += [_mean_cell(part[f"peak_{n}_mb"], decimals=0) for n in _MEMORY]
         cells += [
