@@ -288,6 +288,13 @@ def test_the_base_is_the_value_the_method_comes_with(grid):
     assert (study.base, study.arms) == ("default", ("default", "b", "c"))
 
 
+def test_a_value_called_default_is_not_joined_by_newer_records_of_the_method(grid):
+    main = [r | {"settings": {"value": "new"}} for r in grid(["macfm"], ["letter"])]
+    (study,) = studies(tidy(main + ablated(grid, "preset", ["default", "best"])))
+    assert (study.base, study.arms) == ("default", ("default", "best"))
+    assert len(study.changes()) > 0
+
+
 def test_changes_are_relative_to_the_base_in_the_same_cell(grid):
     records = ablated(grid, "schedule", ["linear", "cosine"])
     for record in records:
