@@ -56,6 +56,15 @@ FAMILY_COLOURS = {
     "ours": THEME.filled,
 }
 
+FAMILY_MARKERS = {
+    "simple": "v",
+    "statistical": "s",
+    "trees": "^",
+    "learned": "D",
+    "other": "P",
+    "ours": "o",
+}
+
 
 def family(method: str) -> str:
     """Return the kind of a method, ``"other"`` if it is not one of ours to know."""

@@ -38,6 +38,11 @@ class Score:
         return self.name.partition("_")[0]
 
 
+def row_kind(method: str) -> str:
+    """Return what a row of a method is, ``"ours"`` or nothing special."""
+    return "ours" if family(method) == "ours" else ""
+
+
 def score_rows(frame: pd.DataFrame, scores: Sequence[Score]) -> list[Row]:
     """Return a row for each method: mean ± std over masks, the best ones marked."""
     columns = [_score_cells(frame, score) for score in scores]
@@ -47,7 +52,7 @@ def score_rows(frame: pd.DataFrame, scores: Sequence[Score]) -> list[Row]:
             key=label,
             title=title,
             cells=tuple(column[label] for column in columns),
-            kind="ours" if family(methods[label]) == "ours" else "",
+            kind=row_kind(methods[label]),
         )
         for label, title in row_titles(frame).items()
     ]

@@ -19,9 +19,15 @@ from macfm.bench.report._frame import (
     method_of,
     row_titles,
 )
-from macfm.bench.report._names import METRICS, family
+from macfm.bench.report._names import METRICS
 from macfm.bench.report._published import SOURCE, published
-from macfm.bench.report._rows import Score, notes_for, score_rows, with_published
+from macfm.bench.report._rows import (
+    Score,
+    notes_for,
+    row_kind,
+    score_rows,
+    with_published,
+)
 from macfm.bench.report._statistics import everywhere, summary_of
 from macfm.bench.report._table import (
     Entry,
@@ -101,10 +107,6 @@ def _setup(rows: pd.DataFrame) -> str:
     return "; ".join(found)
 
 
-def _kind(method: str) -> str:
-    return "ours" if family(method) == "ours" else ""
-
-
 def _cost_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable:
     methods, lines = method_of(rows), []
     full = rows.groupby("label").size().max()
@@ -119,7 +121,7 @@ def _cost_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable:
             Entry(len(part), n=len(part), decimals=0, flag=len(part) < full),
             Entry(_setup(part)),
         ]
-        lines.append(Row(label, title, tuple(cells), _kind(methods[label])))
+        lines.append(Row(label, title, tuple(cells), row_kind(methods[label])))
     heads = (
         *("fit, s", "impute in, s", "impute out, s", "draw, s", "memory, MB"),
         *("GPU memory, MB", "evaluations a row", "cells", "ran on"),
@@ -215,7 +217,7 @@ def _speed_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable | None:
         title=f"Speed-up of ours over each method, {name}",
         columns=tuple(columns),
         rows=tuple(
-            Row(label, title, tuple(cells[label]), _kind(methods[label]))
+            Row(label, title, tuple(cells[label]), row_kind(methods[label]))
             for label, title in others.items()
         ),
         notes=(
