@@ -13,6 +13,8 @@ from macfm.bench.report._figure_bars import _label_place
 from macfm.bench.report._figure_pareto import Point, draw_pareto
 from macfm.bench.report._frame import tidy
 from macfm.bench.report._latex import escape
+from macfm.bench.report._names import FAMILIES
+from macfm.judge.methods import METHODS
 
 pytest.importorskip("jinja2")
 
@@ -248,6 +250,34 @@ def test_labels_of_the_pareto_picture_do_not_overlap():
     assert len(boxes) == 10
     for place, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[place + 1 :])
+
+
+def test_the_names_of_all_methods_find_room_and_their_kinds_a_sign():
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(0)
+    seconds = np.exp(rng.uniform(np.log(0.05), np.log(2000), len(METHODS)))
+    errors = np.exp(rng.normal(-0.6, 0.25, len(METHODS)))
+    points = [
+        Point(entry.title, name, second, error, complete=True)
+        for (name, entry), second, error in zip(
+            METHODS.items(), seconds, errors, strict=True
+        )
+    ]
+    figure = draw_pareto({"mae": points, "rmse": points})
+    renderer = figure.canvas.get_renderer()
+    frame = figure.axes[0].get_window_extent(renderer)
+    texts = [text for text in figure.axes[0].texts if text.get_text()]
+    assert {text.get_text() for text in texts} == {p.label for p in points}
+    boxes = [text.get_window_extent(renderer) for text in texts]
+    for place, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[place + 1 :])
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+    signs = {
+        (line.get_marker(), line.get_markeredgecolor())
+        for line in figure.axes[0].lines
+        if line.get_marker() != "None"
+    }
+    assert len(signs) == len({FAMILIES[name] for name in METHODS})
 
 
 def test_a_missing_package_is_named_with_its_extra(record, tmp_path, monkeypatch):

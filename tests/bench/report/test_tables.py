@@ -263,6 +263,58 @@ def test_speed_up_is_their_time_over_ours(grid):
     assert row(speed, "knn").cells[0].value == pytest.approx(3)
 
 
+def pictures(records):
+    return timing_section(tidy(records), beside=False).pictures
+
+
+def test_a_method_without_some_dataset_has_its_place_where_all_have_results(grid):
+    records = grid(["mean", "knn"], ["letter", "bean"]) + grid(["gain"], ["letter"])
+    whole, shared = pictures(records)
+    assert "without a result on some of the datasets: GAIN." in whole.caption
+    assert [p.label for p in whole.draw.args[0]["mae"]] == ["Mean", "kNN"]
+    assert (shared.slug, "letter" in shared.title) == ("pareto-machine-1-shared", True)
+    assert [p.label for p in shared.draw.args[0]["mae"]] == ["Mean", "kNN", "GAIN"]
+    assert "Left out" not in shared.caption
+
+
+def test_where_all_have_results_there_is_one_picture(grid):
+    (picture,) = pictures(grid(["mean", "knn", "gain"], ["letter", "bean"]))
+    assert "Left out" not in picture.caption
+
+
+def test_a_dataset_without_mean_imputation_drives_no_method_out(grid):
+    records = grid(["mean", "knn"], ["letter"]) + grid(["macfm"], ["letter", "bean"])
+    points = pictures(records)[0].draw.args[0]["mae"]
+    assert [point.label for point in points] == ["Mean", "kNN", "MACFM"]
+
+
+def test_methods_timed_on_another_machine_are_named(grid):
+    records = grid(["knn"], ["letter"])
+    for record in records:
+        record["machine"] = record["machine"] | {"id": "other"}
+    (picture,) = pictures(records + grid(["mean", "gain"], ["letter"]))
+    assert "Without a time on this machine: kNN." in picture.caption
+
+
+@pytest.mark.parametrize(
+    ("jobs", "said"),
+    [
+        ((1, 1), ""),
+        ((8, 8), "All of them ran beside other jobs."),
+        ((1, 8), "Of them these ran beside other jobs: GAIN."),
+        ((None, 8), "Of them these ran beside other jobs: GAIN."),
+    ],
+)
+def test_the_picture_says_who_ran_beside_other_jobs(grid, jobs, said):
+    records = grid(["mean", "gain"], ["letter"])
+    for record in records:
+        n_jobs = jobs[record["method"] == "gain"]
+        record["machine"] = record["machine"] | {"jobs": n_jobs}
+    (picture,) = pictures(records)
+    assert said in picture.caption
+    assert ("other jobs" in picture.caption) == bool(said)
+
+
 def ablated(grid, name, values, settings=None):
     return [
         record | {"settings": {"value": value}}

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 import pandas as pd
 from scipy.stats import gmean
 
 from macfm._words import count
-from macfm.bench.report._errors import BASE
-from macfm.bench.report._figure_pareto import Point, draw_pareto
 from macfm.bench.report._frame import (
     CELL,
     datasets_of,
@@ -19,7 +16,7 @@ from macfm.bench.report._frame import (
     method_of,
     row_titles,
 )
-from macfm.bench.report._names import METRICS
+from macfm.bench.report._pareto import pareto_pictures
 from macfm.bench.report._published import SOURCE, published
 from macfm.bench.report._rows import (
     Score,
@@ -28,7 +25,7 @@ from macfm.bench.report._rows import (
     score_rows,
     with_published,
 )
-from macfm.bench.report._statistics import everywhere, summary_of
+from macfm.bench.report._statistics import summary_of
 from macfm.bench.report._table import (
     Entry,
     Picture,
@@ -45,25 +42,16 @@ SHARED = "§ reads a model that another method fitted: its fit seconds are that 
 def timing_section(frame: pd.DataFrame, *, beside: bool) -> Section | None:
     """Return the times of each machine, the speed-ups, and error against time."""
     items: list[ScoreTable | Picture] = []
+    titles = row_titles(frame[frame["ablation"] == ""])
     for place, (name, tried) in enumerate(machines(frame), start=1):
         slug = f"machine-{place}"
         rows = tried[tried["status"] == "ok"]
         items.append(_cost_table(rows, slug, name))
         items += _dataset_tables(tried, slug, name, beside=beside)
         items += [t for t in [_speed_table(rows, slug, name)] if t is not None]
-        points = {metric: pareto_points(rows, metric) for metric in METRICS}
-        if any(points.values()):
-            picture = Picture(
-                slug=f"pareto-{slug}",
-                title=f"Error against time, {name}",
-                caption="Out-of-sample error relative to mean imputation against the "
-                "seconds to fit and to impute both parts, geometric means over cells. "
-                "The line joins the methods that no other beats in both; open circles "
-                "rest on fewer masks than the others. Methods without a result on some "
-                "dataset are left out.",
-                draw=partial(draw_pareto, points),
-            )
-            items.append(picture)
+        here = set(rows["label"])
+        elsewhere = [title for label, title in titles.items() if label not in here]
+        items += pareto_pictures(rows, slug, name, elsewhere=elsewhere)
     if not items:
         return None
     text = (
@@ -234,29 +222,6 @@ def _ratio_cell(ratio: pd.Series, *, same: bool) -> Entry:
     decimals = 0 if mean >= 100 else 1 if mean >= 10 else 2 if mean >= 0.1 else 3
     note = f"{ratio.min():.3g} to {ratio.max():.3g} over {len(ratio)} cells"
     return Entry(mean, n=len(ratio), decimals=decimals, unit="×", note=note)
-
-
-def pareto_points(rows: pd.DataFrame, metric: str) -> list[Point]:
-    """Return each method's seconds and its error relative to mean imputation."""
-    errors = rows.pivot(index=CELL, columns="label", values=f"out_{metric}")
-    times = rows.pivot(index=CELL, columns="label", values="total")
-    if BASE not in errors:
-        return []
-    ratios = errors.where(errors > 0).div(errors[BASE], axis=0)
-    usable = ratios.notna() & (times > 0) & everywhere(errors)
-    full, methods, points = usable.sum().max(), method_of(rows), []
-    for label, title in row_titles(rows).items():
-        here = usable[label]
-        if here.any():
-            point = Point(
-                label=title,
-                method=methods[label],
-                seconds=gmean(times.loc[here, label]),
-                error=gmean(ratios.loc[here, label]),
-                complete=bool(here.sum() == full),
-            )
-            points.append(point)
-    return points
 
 
 def total_seconds(frame: pd.DataFrame) -> float:
