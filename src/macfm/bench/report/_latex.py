@@ -27,6 +27,7 @@ _SIGNS = {
     "†": r"$^\dagger$",
     "‡": r"$^\ddagger$",
     "§": r"$^\S$",
+    "¶": r"$^\P$",
     "⚑": r"$\triangleright$",
 }
 

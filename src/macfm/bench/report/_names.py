@@ -47,6 +47,8 @@ FAMILIES = {
     "macfm-median": "ours",
     "macfm-paper": "ours",
 }
+#: Our methods, the default first.
+OURS = tuple(name for name, kind in FAMILIES.items() if kind == "ours")
 FAMILY_COLOURS = {
     "simple": THEME.observed,
     "statistical": THEME.palette[4],

@@ -16,15 +16,10 @@ from macfm.bench.report._frame import (
     method_of,
     row_titles,
 )
+from macfm.bench.report._names import OURS
+from macfm.bench.report._networks import BUSY, busy_notes, mark_busy, network_tables
 from macfm.bench.report._pareto import pareto_pictures
-from macfm.bench.report._published import SOURCE, published
-from macfm.bench.report._rows import (
-    Score,
-    notes_for,
-    row_kind,
-    score_rows,
-    with_published,
-)
+from macfm.bench.report._rows import Score, notes_for, row_kind, score_rows
 from macfm.bench.report._statistics import summary_of
 from macfm.bench.report._table import (
     Entry,
@@ -35,7 +30,6 @@ from macfm.bench.report._table import (
     Section,
 )
 
-OURS = ("macfm", "macfm-median", "macfm-paper")
 SHARED = "§ reads a model that another method fitted: its fit seconds are that fit's."
 
 
@@ -47,7 +41,8 @@ def timing_section(frame: pd.DataFrame, *, beside: bool) -> Section | None:
         slug = f"machine-{place}"
         rows = tried[tried["status"] == "ok"]
         items.append(_cost_table(rows, slug, name))
-        items += _dataset_tables(tried, slug, name, beside=beside)
+        items += _dataset_tables(tried, slug, name)
+        items += network_tables(tried, slug, name, beside=beside)
         items += [t for t in [_speed_table(rows, slug, name)] if t is not None]
         here = set(rows["label"])
         elsewhere = [title for label, title in titles.items() if label not in here]
@@ -57,7 +52,7 @@ def timing_section(frame: pd.DataFrame, *, beside: bool) -> Section | None:
     text = (
         "Only fitting and imputing are timed. Times are compared on one machine only; "
         "jobs that run at the same time share its memory and caches, so read them as "
-        "times under that load.",
+        f"times under that load ({BUSY} marks them).",
     )
     return Section("timing", "Time and memory", text, tuple(items))
 
@@ -152,22 +147,17 @@ def _without_empty_columns(table: ScoreTable) -> ScoreTable:
     return ScoreTable(table.slug, table.title, columns, rows, notes=table.notes)
 
 
-def _dataset_tables(
-    rows: pd.DataFrame, slug: str, name: str, *, beside: bool
-) -> list[ScoreTable]:
+def _dataset_tables(rows: pd.DataFrame, slug: str, name: str) -> list[ScoreTable]:
     """Seconds to fit and to impute in-sample, by dataset, over all mechanisms."""
     datasets, tables = datasets_of(rows), []
     for part, title in (("fit", "fit"), ("impute_in", "impute in-sample")):
         column = f"in_seconds_{part}"
         timed = rows.assign(**{column: rows[f"seconds_{part}"]})
         scores = [Score(dataset, column, higher=None) for dataset in datasets]
-        lines = score_rows(timed, scores)
+        lines = mark_busy(score_rows(timed, scores), timed, datasets)
         notes = ["Mean ± standard deviation over mechanisms, rates and masks."]
         notes += [note.replace("masks", "cells") for note in notes_for(lines)]
-        if beside and part == "impute_in":
-            printed = published("seconds", "", "in")
-            lines = with_published(lines, datasets, printed, method_of(rows))
-            notes.append(f"Published values: {SOURCE}, on another machine.")
+        notes += busy_notes(lines)
         tables.append(
             ScoreTable(
                 slug=f"{slug}-seconds-{part.replace('_', '-')}",
