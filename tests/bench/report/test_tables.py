@@ -277,6 +277,14 @@ def test_a_method_without_some_dataset_has_its_place_where_all_have_results(grid
     assert "Left out" not in shared.caption
 
 
+def test_where_nothing_is_shared_there_is_no_second_picture(grid):
+    records = grid(["mean", "knn"], ["letter", "bean"]) + grid(["gain"], ["magic"])
+    records += grid(["mean"], ["magic"])
+    (picture,) = pictures(records)
+    assert [p.label for p in picture.draw.args[0]["mae"]] == ["Mean"]
+    assert "datasets: kNN, GAIN." in picture.caption
+
+
 def test_where_all_have_results_there_is_one_picture(grid):
     (picture,) = pictures(grid(["mean", "knn", "gain"], ["letter", "bean"]))
     assert "Left out" not in picture.caption
@@ -284,7 +292,8 @@ def test_where_all_have_results_there_is_one_picture(grid):
 
 def test_a_dataset_without_mean_imputation_drives_no_method_out(grid):
     records = grid(["mean", "knn"], ["letter"]) + grid(["macfm"], ["letter", "bean"])
-    points = pictures(records)[0].draw.args[0]["mae"]
+    (picture,) = pictures(records)
+    points = picture.draw.args[0]["mae"]
     assert [point.label for point in points] == ["Mean", "kNN", "MACFM"]
 
 

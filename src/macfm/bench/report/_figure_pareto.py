@@ -90,7 +90,7 @@ def _panel(axis: Axes, points: list[Point]) -> None:
         axis.plot(point.seconds, point.error, marker, ms=size, mfc=face, mec=colour)
     axis.margins(0.15, 0.12)
     axis.xaxis.set_major_formatter("{x:g}")
-    axis.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 4, 5, 6, 8)))
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, *range(2, 10))))
     axis.yaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.grid()
@@ -124,7 +124,7 @@ def place_labels(axis: Axes, points: Sequence[Point]) -> None:
             fontsize=8,
             fontweight="bold" if family(point.method) == "ours" else "normal",
         )
-        size = label.get_window_extent(renderer).size
+        size = np.asarray(label.get_window_extent(renderer).size)
         others = [box for box in taken if box is not signs[i]]
         best: tuple[float, Place, list[Bbox]] | None = None
         for place in _places():

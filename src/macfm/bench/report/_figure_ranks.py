@@ -60,7 +60,7 @@ def _panel(axis: Axes, ranking: Ranking, kinds: list[str]) -> None:
     axis.set_xlim(1 - step, n_methods + (len(groups) + 1.5) * step)
     ticks = [tick for tick in axis.get_xticks() if 1 < tick <= n_methods]
     axis.set_xticks([1, *ticks])
-    axis.set_ylim(n_methods - 0.4, -1.8)
+    axis.set_ylim(n_methods - 0.4, -2.2)
     _ruler(axis, ranking.distance, n_methods)
     axis.set_xlabel("mean rank, 1 is best")
     axis.grid(axis="x")
@@ -69,11 +69,9 @@ def _panel(axis: Axes, ranking: Ranking, kinds: list[str]) -> None:
 
 def _ruler(axis: Axes, distance: float, n_methods: int) -> None:
     """The critical difference as a length, unless it is longer than the axis."""
-    text, y = f"critical difference {distance:.2f}", -1.1
-    if distance >= n_methods - 1:
-        axis.text(
-            1, y, f"{text}: more than any two can differ", va="center", fontsize=8
-        )
-        return
-    axis.plot([1, 1 + distance], [y, y], color=INK, lw=1.2, marker="|", ms=5)
-    axis.text(1.2 + distance, y, text, va="center", fontsize=8)
+    text = f"critical difference {distance:.2f}"
+    if distance < n_methods - 1:
+        axis.plot([1, 1 + distance], [-1, -1], color=INK, lw=1.2, marker="|", ms=5)
+    else:
+        text += ", more than any two can differ"
+    axis.text(1, -1.75, text, va="center", fontsize=8)

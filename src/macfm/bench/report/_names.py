@@ -57,7 +57,6 @@ FAMILY_COLOURS = {
     "other": THEME.palette[3],
     "ours": THEME.filled,
 }
-
 FAMILY_MARKERS = {
     "simple": "v",
     "statistical": "s",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pandas as pd
@@ -31,39 +31,53 @@ def pareto_pictures(
     some dataset. `rows` are those of one machine that have a result, with a column
     ``total`` of seconds; methods that have none there are named as `elsewhere`.
     """
-    more = f" Without a time on this machine: {', '.join(elsewhere)}."
-    more = more if elsewhere else ""
-    first = _picture(rows, f"pareto-{slug}", f"Error against time, {name}", more)
+    more = ""
+    if elsewhere:
+        more = f" Without a time on this machine: {', '.join(elsewhere)}."
+    points = _points(rows)
+    if not any(points.values()):
+        return []
+    title = f"Error against time, {name}"
+    pictures = [_picture(rows, points, f"pareto-{slug}", title, more)]
     shared = _shared_datasets(rows)
-    if first is None or set(shared) == set(datasets_of(rows)):
-        return [picture for picture in [first] if picture is not None]
-    second = _picture(
-        rows[rows["dataset"].isin(shared)],
-        f"pareto-{slug}-shared",
-        f"Error against time on {', '.join(shared)}, {name}",
-        more,
-    )
-    return [picture for picture in (first, second) if picture is not None]
+    if _left_out(rows, points) and shared:
+        part = rows[rows["dataset"].isin(shared)]
+        title = f"Error against time on {', '.join(shared)}, {name}"
+        slug = f"pareto-{slug}-shared"
+        pictures.append(_picture(part, _points(part), slug, title, more))
+    return pictures
 
 
 def _shared_datasets(rows: pd.DataFrame) -> list[str]:
-    """The datasets on which every method has a result."""
-    done = rows.groupby("dataset")["label"].nunique()
-    return [d for d in datasets_of(rows) if done[d] == rows["label"].nunique()]
+    """The datasets on which every method has an error."""
+    scored = rows[rows["out_mae"].notna()]
+    done = scored.groupby("dataset")["label"].nunique()
+    return [d for d in datasets_of(scored) if done[d] == rows["label"].nunique()]
 
 
-def _picture(rows: pd.DataFrame, slug: str, title: str, more: str) -> Picture | None:
-    points = {metric: pareto_points(rows, metric) for metric in METRICS}
-    shown = {point.label for found in points.values() for point in found}
-    if not shown:
-        return None
+def _points(rows: pd.DataFrame) -> dict[str, list[Point]]:
+    return {metric: pareto_points(rows, metric) for metric in METRICS}
+
+
+def _shown(points: Mapping[str, list[Point]]) -> set[str]:
+    return {point.label for found in points.values() for point in found}
+
+
+def _left_out(rows: pd.DataFrame, points: Mapping[str, list[Point]]) -> list[str]:
+    shown = _shown(points)
+    return [title for title in row_titles(rows).values() if title not in shown]
+
+
+def _picture(
+    rows: pd.DataFrame, points: dict[str, list[Point]], slug: str, title: str, more: str
+) -> Picture:
     caption = (
         "Out-of-sample error relative to mean imputation against the seconds to fit "
         "and to impute both parts, both on logarithmic scales, geometric means over "
         "cells. The line joins the methods that no other beats in both; open signs "
         "rest on fewer cells than others."
     )
-    left_out = [name for name in row_titles(rows).values() if name not in shown]
+    left_out = _left_out(rows, points)
     if left_out:
         caption += (
             " Left out, without a result on some of the datasets: "
@@ -72,7 +86,7 @@ def _picture(rows: pd.DataFrame, slug: str, title: str, more: str) -> Picture | 
     return Picture(
         slug=slug,
         title=title,
-        caption=caption + more + _company(rows, shown),
+        caption=caption + more + _company(rows, _shown(points)),
         draw=partial(draw_pareto, points),
     )
 

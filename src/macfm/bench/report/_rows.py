@@ -154,8 +154,8 @@ def fault_note(rows: Sequence[Row]) -> str:
         return ""
     parts = "; ".join(f"{title}: {reason}" for reason, title in reasons.items())
     return (
-        f"Published values with {WORTHLESS} say nothing of their method, for what the "
-        "scripts released with DiffPuter do, whose traces they bear (the paper does "
+        f"Published values with {WORTHLESS} say nothing of their method: they bear the "
+        "traces of scripts released with DiffPuter, which are at fault (the paper does "
         f"not say what it ran). {parts}."
     )
 

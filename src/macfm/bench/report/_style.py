@@ -12,7 +12,6 @@ from macfm.page import SETTINGS, THEME, require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
     from matplotlib.typing import RcKeyType
 
 INK, LINES = THEME.ink, THEME.palette
@@ -65,8 +64,8 @@ def panels(n: int, *, width: float, height: float, columns: int) -> tuple[Figure
     return figure, list(axes[:n])
 
 
-def family_legend(figure: Figure, present: Collection[str], *more: Line2D) -> None:
-    """Name the kinds of methods that are `present` above a figure, then `more`."""
+def family_legend(figure: Figure, present: Collection[str]) -> None:
+    """Name the kinds of methods that are `present` above a figure."""
     from matplotlib.lines import Line2D
 
     handles = [
@@ -75,9 +74,9 @@ def family_legend(figure: Figure, present: Collection[str], *more: Line2D) -> No
         if name in present
     ]
     figure.legend(
-        handles=[*handles, *more],
+        handles=handles,
         loc="outside upper center",
-        ncols=len(handles) + len(more),
+        ncols=len(handles),
         columnspacing=1.4,
         handletextpad=0.3,
     )
