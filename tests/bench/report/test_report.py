@@ -13,6 +13,8 @@ from macfm.bench.report._figure_bars import _label_place
 from macfm.bench.report._figure_pareto import Point, draw_pareto
 from macfm.bench.report._frame import tidy
 from macfm.bench.report._latex import escape
+from macfm.bench.report._names import FAMILIES
+from macfm.judge.methods import METHODS
 
 pytest.importorskip("jinja2")
 
@@ -133,6 +135,32 @@ def test_a_published_value_never_passes_for_a_failed_one_of_ours(record, tmp_pat
     assert r"--$^\mathrm{a}$ {\scriptsize[62.16]}" in text
 
 
+def test_a_worthless_published_value_is_marked_in_every_form(record, tmp_path):
+    records = [record(), record(method="miwae"), record(method="remasker")]
+    files = written(records, tmp_path)
+    reason = "a network of one hidden unit"
+    text = files["report.md"].read_text(encoding="utf-8")
+    assert "[81.88‡]" in text
+    assert "[34.68]" in text
+    assert reason in text
+    text = files["tables.tex"].read_text(encoding="utf-8")
+    assert r"{\scriptsize[81.88$^\ddagger$]}" in text
+    assert reason in text
+    text = files["index.html"].read_text(encoding="utf-8")
+    assert "81.88<sup>‡</sup>" in text
+    assert f'title="{reason}' in text
+    assert f"MIWAE: {reason}" in text
+    text = files["csv/mcar-30-out-mae.csv"].read_text(encoding="utf-8")
+    lines = {
+        (line["row"], line["column"]): line
+        for line in csv.DictReader(io.StringIO(text))
+    }
+    marked, sound = lines["miwae", "letter"], lines["remasker", "letter"]
+    assert (marked["published"], marked["published_mark"]) == ("81.88", "‡")
+    assert marked["published_note"].startswith(reason)
+    assert (sound["published_mark"], sound["published_note"]) == ("", "")
+
+
 def test_csv_holds_every_cell(grid, tmp_path):
     files = written(grid(["mean", "knn"], ["letter", "bean"]), tmp_path)
     text = files["csv/mcar-30-out-mae.csv"].read_text(encoding="utf-8")
@@ -222,6 +250,34 @@ def test_labels_of_the_pareto_picture_do_not_overlap():
     assert len(boxes) == 10
     for place, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[place + 1 :])
+
+
+def test_the_names_of_all_methods_find_room_and_their_kinds_a_sign():
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(0)
+    seconds = np.exp(rng.uniform(np.log(0.05), np.log(2000), len(METHODS)))
+    errors = np.exp(rng.normal(-0.6, 0.25, len(METHODS)))
+    points = [
+        Point(entry.title, name, second, error, complete=True)
+        for (name, entry), second, error in zip(
+            METHODS.items(), seconds, errors, strict=True
+        )
+    ]
+    figure = draw_pareto({"mae": points, "rmse": points})
+    renderer = figure.canvas.get_renderer()
+    frame = figure.axes[0].get_window_extent(renderer)
+    texts = [text for text in figure.axes[0].texts if text.get_text()]
+    assert {text.get_text() for text in texts} == {p.label for p in points}
+    boxes = [text.get_window_extent(renderer) for text in texts]
+    for place, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[place + 1 :])
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+    signs = {
+        (line.get_marker(), line.get_markeredgecolor())
+        for line in figure.axes[0].lines
+        if line.get_marker() != "None"
+    }
+    assert len(signs) == len({FAMILIES[name] for name in METHODS})
 
 
 def test_a_missing_package_is_named_with_its_extra(record, tmp_path, monkeypatch):

@@ -5,7 +5,8 @@ import pytest
 from macfm.bench.report._ablations import ablation_section, studies
 from macfm.bench.report._errors import error_sections, error_table, ratio_section
 from macfm.bench.report._frame import main_cells, tidy
-from macfm.bench.report._published import published
+from macfm.bench.report._names import FAMILIES, FAMILY_COLOURS
+from macfm.bench.report._published import FAULTS, published
 from macfm.bench.report._scores import (
     categorical_section,
     distribution_section,
@@ -15,6 +16,7 @@ from macfm.bench.report._scores import (
 )
 from macfm.bench.report._table import ScoreTable
 from macfm.bench.report._timing import timing_section
+from macfm.judge.methods import METHODS
 
 
 def table_of(records, **how):
@@ -89,9 +91,54 @@ def test_transductive_methods_are_marked_out_of_sample_only(grid):
 def test_published_values_stand_beside_ours_and_others_get_rows(grid):
     table = table_of(grid(["mean", "macfm-paper"], ["letter"]), beside=True)
     assert row(table, "macfm-paper").cells[0].published == 36.34
-    other = row(table, "DiffPuter")
-    assert other.kind == "published"
+    other = row(table, "diffputer")
+    assert (other.kind, other.title) == ("published", "DiffPuter")
     assert (other.cells[0].value, other.cells[0].published) == (None, 29.38)
+
+
+def test_a_learned_baseline_stands_in_one_row_with_its_published_values(grid):
+    table = table_of(grid(["mean", "diffputer"], ["letter"]), beside=True)
+    mine = row(table, "diffputer")
+    assert (mine.kind, mine.cells[0].published) == ("", 29.38)
+    assert mine.cells[0].value is not None
+
+
+@pytest.mark.parametrize("split", ["in", "out"])
+def test_worthless_published_values_are_marked_with_their_reason(grid, split):
+    records = grid(["mean", "tabcsdi"], ["letter", "magic"])
+    table = table_of(records, split=split, beside=True)
+    marked = {
+        (line.key, head.title)
+        for line in table.rows
+        for head, cell in zip(table.columns, line.cells, strict=True)
+        if cell.published_mark
+    }
+    everywhere = {"tabcsdi", "miwae", "missdiff"}
+    everywhere |= {"igrm", "grape"} if split == "out" else set()
+    both = {(method, name) for method in everywhere for name in ("letter", "magic")}
+    assert marked == both | {("miracle", "letter")}
+    (note,) = [note for note in table.notes if "‡" in note]
+    assert note.startswith("Published")
+    assert "TabCSDI: it trains on hidden cells" in note
+    assert ("IGRM: " in note) == (split == "out")
+
+
+def test_where_nothing_was_published_nothing_is_called_worthless(grid):
+    table = table_of(grid(["mean", "tabcsdi"], ["letter"], rate=0.5), beside=True)
+    assert not any("‡" in note for note in table.notes)
+    assert not any(cell.published_mark for line in table.rows for cell in line.cells)
+
+
+def test_every_fault_is_of_a_printed_row_and_every_printed_row_has_a_method():
+    printed = published("mae", "mcar", "in")
+    assert set(FAULTS) <= set(printed)
+    assert set(printed) <= set(METHODS)
+
+
+def test_every_method_belongs_to_a_family():
+    assert set(FAMILIES) == set(METHODS)
+    assert set(FAMILIES.values()) <= set(FAMILY_COLOURS)
+    assert len(set(FAMILY_COLOURS.values())) == len(FAMILY_COLOURS)
 
 
 def test_nothing_was_published_for_another_rate_or_an_own_table(grid):
@@ -216,6 +263,67 @@ def test_speed_up_is_their_time_over_ours(grid):
     assert row(speed, "knn").cells[0].value == pytest.approx(3)
 
 
+def pictures(records):
+    return timing_section(tidy(records), beside=False).pictures
+
+
+def test_a_method_without_some_dataset_has_its_place_where_all_have_results(grid):
+    records = grid(["mean", "knn"], ["letter", "bean"]) + grid(["gain"], ["letter"])
+    whole, shared = pictures(records)
+    assert "without a result on some of the datasets: GAIN." in whole.caption
+    assert [p.label for p in whole.draw.args[0]["mae"]] == ["Mean", "kNN"]
+    assert (shared.slug, "letter" in shared.title) == ("pareto-machine-1-shared", True)
+    assert [p.label for p in shared.draw.args[0]["mae"]] == ["Mean", "kNN", "GAIN"]
+    assert "Left out" not in shared.caption
+
+
+def test_where_nothing_is_shared_there_is_no_second_picture(grid):
+    records = grid(["mean", "knn"], ["letter", "bean"]) + grid(["gain"], ["magic"])
+    records += grid(["mean"], ["magic"])
+    (picture,) = pictures(records)
+    assert [p.label for p in picture.draw.args[0]["mae"]] == ["Mean"]
+    assert "datasets: kNN, GAIN." in picture.caption
+
+
+def test_where_all_have_results_there_is_one_picture(grid):
+    (picture,) = pictures(grid(["mean", "knn", "gain"], ["letter", "bean"]))
+    assert "Left out" not in picture.caption
+
+
+def test_a_dataset_without_mean_imputation_drives_no_method_out(grid):
+    records = grid(["mean", "knn"], ["letter"]) + grid(["macfm"], ["letter", "bean"])
+    (picture,) = pictures(records)
+    points = picture.draw.args[0]["mae"]
+    assert [point.label for point in points] == ["Mean", "kNN", "MACFM"]
+
+
+def test_methods_timed_on_another_machine_are_named(grid):
+    records = grid(["knn"], ["letter"])
+    for record in records:
+        record["machine"] = record["machine"] | {"id": "other"}
+    (picture,) = pictures(records + grid(["mean", "gain"], ["letter"]))
+    assert "Without a time on this machine: kNN." in picture.caption
+
+
+@pytest.mark.parametrize(
+    ("jobs", "said"),
+    [
+        ((1, 1), ""),
+        ((8, 8), "All of them ran beside other jobs."),
+        ((1, 8), "Of them these ran beside other jobs: GAIN."),
+        ((None, 8), "Of them these ran beside other jobs: GAIN."),
+    ],
+)
+def test_the_picture_says_who_ran_beside_other_jobs(grid, jobs, said):
+    records = grid(["mean", "gain"], ["letter"])
+    for record in records:
+        n_jobs = jobs[record["method"] == "gain"]
+        record["machine"] = record["machine"] | {"jobs": n_jobs}
+    (picture,) = pictures(records)
+    assert said in picture.caption
+    assert ("other jobs" in picture.caption) == bool(said)
+
+
 def ablated(grid, name, values, settings=None):
     return [
         record | {"settings": {"value": value}}
@@ -239,6 +347,13 @@ def test_the_base_is_the_value_the_method_comes_with(grid):
     assert study.base == "a"
     (study,) = studies(tidy(main + ablated(grid, "solver", ["b", "c"])))
     assert (study.base, study.arms) == ("default", ("default", "b", "c"))
+
+
+def test_a_value_called_default_is_not_joined_by_newer_records_of_the_method(grid):
+    main = [r | {"settings": {"value": "new"}} for r in grid(["macfm"], ["letter"])]
+    (study,) = studies(tidy(main + ablated(grid, "preset", ["default", "best"])))
+    assert (study.base, study.arms) == ("default", ("default", "best"))
+    assert len(study.changes()) > 0
 
 
 def test_changes_are_relative_to_the_base_in_the_same_cell(grid):

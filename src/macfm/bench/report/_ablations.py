@@ -94,7 +94,8 @@ def _study(name: str, method: str, rows: pd.DataFrame, main: pd.DataFrame) -> St
     arms = sorted(values, key=values.__getitem__) if numeric else list(values)
     default = main[main["method"] == method]
     base = _default_arm(rows, default) or arms[0]
-    if not numeric and _default_arm(rows, default) is None:
+    named = "default" in arms  # a value of that name, as of presets, is taken for it
+    if not numeric and not named and _default_arm(rows, default) is None:
         cells = pd.MultiIndex.from_frame(rows[CELL])
         default = default[pd.MultiIndex.from_frame(default[CELL]).isin(cells)]
         if default["out_mae"].notna().any():

@@ -12,7 +12,7 @@ from macfm.bench.report._table import ScoreTable
 
 HEADER = (
     *("row", "title", "column", "value", "std", "n", "best", "flag", "marks"),
-    *("note", "published"),
+    *("note", "published", "published_mark", "published_note"),
 )
 
 
@@ -29,6 +29,7 @@ def table_csv(table: ScoreTable) -> str:
                 [
                     *(row.key, row.title, column.title, value, std, cell.n),
                     *(int(cell.best), int(cell.flag), cell.marks, cell.note, printed),
+                    *(cell.published_mark, cell.fault if cell.published_mark else ""),
                 ]
             )
     return text.getvalue()

@@ -19,8 +19,20 @@ from macfm.bench.report._frame import (
     row_titles,
 )
 from macfm.bench.report._names import MECHANISMS, METRICS, SPLITS, rate_words
-from macfm.bench.report._published import IN_SAMPLE_NOTE, NEWS_NOTE, SOURCE, published
-from macfm.bench.report._rows import Score, notes_for, score_rows, with_published
+from macfm.bench.report._published import (
+    IN_SAMPLE_NOTE,
+    NEWS_NOTE,
+    SOURCE,
+    fault_of,
+    published,
+)
+from macfm.bench.report._rows import (
+    Score,
+    fault_note,
+    notes_for,
+    score_rows,
+    with_published,
+)
 from macfm.bench.report._statistics import (
     best_ranked,
     everywhere,
@@ -117,13 +129,15 @@ def error_table(
     notes += notes_for(lines)
     if beside:
         printed = published(metric, mechanism, split, rate=rate)
-        lines = with_published(lines, datasets, printed, method_of(rows))
+        fault = partial(fault_of, split)
+        lines = with_published(lines, datasets, printed, method_of(rows), fault=fault)
         if printed and split == "in":
             notes.append(IN_SAMPLE_NOTE)
         if printed and mechanism == "mnar" and "news" in datasets:
             notes.append(NEWS_NOTE)
         if printed:
             notes.append(f"Published values: {SOURCE}.")
+        notes += [note for note in [fault_note(lines)] if note]
     best = best_ranked(ranks)
     tests = None
     if best is not None:

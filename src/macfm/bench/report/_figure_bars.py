@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Bars end here, in training standard deviations.
 CAP = 2.0
+#: Colours of bars in which numbers are white.
+DARK = (FAMILY_COLOURS["ours"], FAMILY_COLOURS["learned"])
 
 
 def draw_bars(rows: pd.DataFrame, *, metric: str) -> Figure:
@@ -84,7 +86,7 @@ def _panel(
             ha="right" if within else "left",
             va="center",
             fontsize=7.5,
-            color="white" if within and colour == FAMILY_COLOURS["ours"] else INK,
+            color="white" if within and colour in DARK else INK,
         )
     axis.set_xlim(0, limit)
     axis.grid(axis="x")

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from macfm.bench.report._names import FAMILY_COLOURS, METRICS, family
-from macfm.bench.report._style import INK, panels, style
+from macfm.bench.report._names import FAMILY_COLOURS, FAMILY_MARKERS, METRICS, family
+from macfm.bench.report._style import INK, family_legend, panels, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
+
+
+#: Offset in points, horizontal and vertical alignment.
+Place = tuple[float, float, str, str]
 
 
 @dataclass(frozen=True)
@@ -51,13 +55,19 @@ def front(points: Sequence[Point]) -> list[Point]:
 def draw_pareto(points: dict[str, list[Point]]) -> Figure:
     """Draw one panel for each metric that has points."""
     present = {metric: found for metric, found in points.items() if found}
+    # Names need room, the more so the more there are.
+    room = 1 + 0.015 * max(map(len, present.values()))
     with style():
-        figure, axes = panels(len(present), width=5.2, height=4.2, columns=2)
+        figure, axes = panels(
+            len(present), width=5.2 * room, height=4.4 * room, columns=2
+        )
         for axis, (metric, found) in zip(axes, present.items(), strict=True):
             _panel(axis, found)
             axis.set_title(f"{METRICS[metric]}, out-of-sample", loc="left")
-            axis.set_xlabel("seconds to fit and impute (log scale)")
+            axis.set_xlabel("seconds to fit and impute")
             axis.set_ylabel("error / error of mean imputation")
+        kinds = {family(p.method) for found in present.values() for p in found}
+        family_legend(figure, kinds)
         figure.draw_without_rendering()
         for axis, found in zip(axes, present.values(), strict=True):
             place_labels(axis, found)
@@ -65,17 +75,24 @@ def draw_pareto(points: dict[str, list[Point]]) -> Figure:
 
 
 def _panel(axis: Axes, points: list[Point]) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     axis.set_xscale("log")
+    axis.set_yscale("log")
     edge = front(points)
     seconds, errors = [p.seconds for p in edge], [p.error for p in edge]
     axis.plot(seconds, errors, drawstyle="steps-post", color=INK, lw=0.9, ls="--")
     for point in points:
-        colour = FAMILY_COLOURS[family(point.method)]
+        kind = family(point.method)
+        colour, marker = FAMILY_COLOURS[kind], FAMILY_MARKERS[kind]
         face = colour if point.complete else "none"
-        size = 8 if family(point.method) == "ours" else 6
-        axis.plot(point.seconds, point.error, "o", ms=size, mfc=face, mec=colour)
-    axis.margins(0.28, 0.12)
+        size = 8 if kind == "ours" else 6
+        axis.plot(point.seconds, point.error, marker, ms=size, mfc=face, mec=colour)
+    axis.margins(0.15, 0.12)
     axis.xaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, *range(2, 10))))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter(NullFormatter())
     axis.grid()
 
 
@@ -83,7 +100,8 @@ def place_labels(axis: Axes, points: Sequence[Point]) -> None:
     """Write each name where it covers no point and no other name, near its own.
 
     Places around each point are tried from near to far; the first free one is taken,
-    and a thin line leads to it if it is far.
+    and a thin line leads to it if it is far. Points with many others around them
+    choose first.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.transforms import Bbox
@@ -94,38 +112,36 @@ def place_labels(axis: Axes, points: Sequence[Point]) -> None:
     frame = axis.get_window_extent(renderer)
     spots = axis.transData.transform([(p.seconds, p.error) for p in points])
     unit = axis.figure.dpi / 72
-    taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10).padded(unit) for x, y in spots]
-    taken += _steps(axis, front(points))
-    order = sorted(range(len(points)), key=lambda i: family(points[i].method) != "ours")
-    for point, spot in ((points[i], spots[i]) for i in order):
-        best = None
-        for dx, dy, ha, va in _places():
-            label = axis.annotate(
-                point.label,
-                (point.seconds, point.error),
-                (dx, dy),
-                textcoords="offset points",
-                ha=ha,
-                va=va,
-                fontsize=8,
-                fontweight="bold" if family(point.method) == "ours" else "normal",
-            )
-            box = label.get_window_extent(renderer)
-            cost = _covered(box, taken) + _outside(box, frame)
+    signs = [Bbox.from_bounds(x - 5, y - 5, 10, 10).padded(unit) for x, y in spots]
+    taken = [*signs, *_steps(axis, front(points))]
+    for i in _crowded_first(spots):
+        point, spot = points[i], spots[i]
+        label = axis.annotate(
+            point.label,
+            (point.seconds, point.error),
+            (0, 0),
+            textcoords="offset points",
+            fontsize=8,
+            fontweight="bold" if family(point.method) == "ours" else "normal",
+        )
+        size = np.asarray(label.get_window_extent(renderer).size)
+        others = [box for box in taken if box is not signs[i]]
+        best: tuple[float, Place, list[Bbox]] | None = None
+        for place in _places():
+            dx, dy, ha, va = place
+            box = _box(spot + unit * np.array([dx, dy]), size, ha, va)
             leader = _leader(spot, dx * unit, dy * unit)
-            cost += sum(_covered(part, taken) for part in leader)
+            cost = _covered(box, taken) + _outside(box, frame)
+            cost += sum(_covered(part, others) for part in leader)
             if best is None or cost < best[0]:
-                if best is not None:
-                    best[1].remove()
-                best = (cost, label, box, (dx, dy), leader)
-            else:
-                label.remove()
+                best = (cost, place, [box.padded(unit), *leader])
             if cost == 0:
                 break
         assert best is not None
-        taken += [best[2].padded(unit), *best[4]]
-        dx, dy = best[3]
-        if best[4]:
+        _, (dx, dy, ha, va), covered = best
+        label.set(position=(dx, dy), ha=ha, va=va)
+        taken += covered
+        if len(covered) > 1:
             axis.annotate(
                 "",
                 (point.seconds, point.error),
@@ -133,6 +149,22 @@ def place_labels(axis: Axes, points: Sequence[Point]) -> None:
                 textcoords="offset points",
                 arrowprops={"arrowstyle": "-", "color": INK, "lw": 0.5, "shrinkB": 4},
             )
+
+
+def _crowded_first(spots: np.ndarray) -> list[int]:
+    """Order of points by the distance of the third nearest other one."""
+    apart = np.linalg.norm(spots[:, None] - spots, axis=2)
+    near = np.sort(apart, axis=1)[:, : min(4, len(spots))][:, -1]
+    return np.argsort(near, kind="stable").tolist()
+
+
+def _box(spot: np.ndarray, size: np.ndarray, ha: str, va: str) -> Bbox:
+    """Where a text of some size stands if it is put at a spot."""
+    from matplotlib.transforms import Bbox
+
+    shares = {"left": 0.0, "bottom": 0.0, "center": 0.5, "right": 1.0, "top": 1.0}
+    corner = spot - size * np.array([shares[ha], shares[va]])
+    return Bbox.from_bounds(*corner, *size)
 
 
 def _steps(axis: Axes, edge: Sequence[Point]) -> list[Bbox]:
@@ -161,10 +193,10 @@ def _leader(spot: np.ndarray, dx: float, dy: float) -> list[Bbox]:
     ]
 
 
-def _places() -> list[tuple[float, float, str, str]]:
-    """Offsets in points with alignments, near ones first."""
-    places = []
-    for far in (7, 14, 22, 32, 44):
+def _places() -> list[Place]:
+    """Where names may stand, near places first."""
+    places: list[Place] = []
+    for far in (7, 14, 22, 32, 44, 58, 74):
         near = far * 0.7
         places += [
             (far, 0, "left", "center"),

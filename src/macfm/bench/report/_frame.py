@@ -178,6 +178,11 @@ def main_cells(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["latest"] & (frame["ablation"] == "")]
 
 
+def crowded(frame: pd.DataFrame) -> pd.Series:
+    """Say which cells ran beside others of their run; False where it is not known."""
+    return frame["machine_jobs"].astype(float) > 1
+
+
 def row_titles(frame: pd.DataFrame) -> dict[str, str]:
     """Return the printed name of each label, in table order."""
     titles = method_titles()

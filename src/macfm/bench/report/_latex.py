@@ -26,6 +26,8 @@ _SIGNS = {
     "…": r"\ldots{}",
     "†": r"$^\dagger$",
     "‡": r"$^\ddagger$",
+    "§": r"$^\S$",
+    "¶": r"$^\P$",
     "⚑": r"$\triangleright$",
 }
 
@@ -101,7 +103,8 @@ def _cell(cell: Entry, footnotes: dict[str, str]) -> str:
     if cell.short:
         text += rf"$^{{{cell.n}}}$"
     if cell.published_text:
-        beside = rf"{{\scriptsize[{cell.published_text}]}}"
+        printed = cell.published_text + escape(cell.published_mark)
+        beside = rf"{{\scriptsize[{printed}]}}"
         text = beside if cell.value is None and not cell.note else f"{text} {beside}"
     return text
 

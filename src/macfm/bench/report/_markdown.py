@@ -83,7 +83,7 @@ def _cell(cell: Entry, footnotes: dict[str, str]) -> str:
     if cell.published_text:
         # An empty cell of ours keeps its dash, lest the printed value pass for ours.
         own = "" if cell.value is None and not cell.note else f"{text} "
-        text = f"{own}[{cell.published_text}]"
+        text = f"{own}[{cell.published_text}{cell.published_mark}]"
     return text
 
 

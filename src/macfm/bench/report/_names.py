@@ -19,7 +19,7 @@ MECHANISMS = {
 SPLITS = {"in": "in-sample", "out": "out-of-sample"}
 METRICS = {"mae": "MAE", "rmse": "RMSE"}
 
-#: What kind of method each one is; the bars are coloured by it.
+#: What kind of method each one is; pictures tell the kinds apart.
 FAMILIES = {
     "mean": "simple",
     "median": "simple",
@@ -33,16 +33,37 @@ FAMILIES = {
     "extra-trees": "trees",
     "miceforest": "trees",
     "hyperimpute": "trees",
+    "miracle": "learned",
+    "remasker": "learned",
+    "grape": "learned",
+    "igrm": "learned",
+    "miwae": "learned",
+    "gain": "learned",
+    "mcflow": "learned",
+    "tabcsdi": "learned",
+    "missdiff": "learned",
+    "diffputer": "learned",
     "macfm": "ours",
     "macfm-median": "ours",
     "macfm-paper": "ours",
 }
+#: Our methods, the default first.
+OURS = tuple(name for name, kind in FAMILIES.items() if kind == "ours")
 FAMILY_COLOURS = {
     "simple": THEME.observed,
     "statistical": THEME.palette[4],
     "trees": THEME.palette[2],
+    "learned": THEME.palette[0],
     "other": THEME.palette[3],
     "ours": THEME.filled,
+}
+FAMILY_MARKERS = {
+    "simple": "v",
+    "statistical": "s",
+    "trees": "^",
+    "learned": "D",
+    "other": "P",
+    "ours": "o",
 }
 
 

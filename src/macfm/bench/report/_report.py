@@ -16,6 +16,7 @@ from macfm.bench.report._frame import tidy
 from macfm.bench.report._html import html
 from macfm.bench.report._latex import latex
 from macfm.bench.report._markdown import markdown
+from macfm.bench.report._ranks import rank_section
 from macfm.bench.report._scores import (
     categorical_section,
     distribution_section,
@@ -110,6 +111,7 @@ def make_sections(
     parts = [
         first,
         *error_sections(frame, beside=published),
+        rank_section(frame),
         ratio_section(frame),
         categorical_section(frame),
         distribution_section(frame),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from macfm.bench.report._frame import method_of, row_titles
 from macfm.bench.report._names import family
+from macfm.bench.report._published import printed_name
 from macfm.bench.report._statistics import Summary, best_of, summary_of
-from macfm.bench.report._table import Entry, Row
+from macfm.bench.report._table import WORTHLESS, Entry, Row
 
 TRANSDUCTIVE = (
     "† fits again on the rows it imputes, so that its out-of-sample numbers are not "
@@ -37,6 +38,11 @@ class Score:
         return self.name.partition("_")[0]
 
 
+def row_kind(method: str) -> str:
+    """Return what a row of a method is, ``"ours"`` or nothing special."""
+    return "ours" if family(method) == "ours" else ""
+
+
 def score_rows(frame: pd.DataFrame, scores: Sequence[Score]) -> list[Row]:
     """Return a row for each method: mean ± std over masks, the best ones marked."""
     columns = [_score_cells(frame, score) for score in scores]
@@ -46,7 +52,7 @@ def score_rows(frame: pd.DataFrame, scores: Sequence[Score]) -> list[Row]:
             key=label,
             title=title,
             cells=tuple(column[label] for column in columns),
-            kind="ours" if family(methods[label]) == "ours" else "",
+            kind=row_kind(methods[label]),
         )
         for label, title in row_titles(frame).items()
     ]
@@ -103,30 +109,55 @@ def with_published(
     datasets: Sequence[str],
     values: Mapping[str, Mapping[str, float]],
     methods: Mapping[str, str],
+    *,
+    fault: Callable[[str, str], str] = lambda method, dataset: "",
 ) -> list[Row]:
     """Put printed figures beside the first cells of each row, then add other rows.
 
     These cells are those of `datasets`, named with their quirks; `values` are printed
-    figures by method and dataset, `methods` the method behind the key of each row.
+    figures by method and dataset, `methods` the method behind the key of each row, and
+    `fault` tells why a figure is worthless.
     """
     names = [dataset.split(" + ")[0] for dataset in datasets]
     done = []
     for row in rows:
-        printed = values.get(methods.get(row.key, ""), {})
+        method = methods.get(row.key, "")
+        printed = values.get(method, {})
         first = [
-            replace(cell, published=printed.get(name))
+            replace(cell, published=printed.get(name), fault=fault(method, name))
             for cell, name in zip(row.cells, names, strict=False)
         ]
         done.append(replace(row, cells=(*first, *row.cells[len(names) :])))
     present = set(methods.values())
     width = len(rows[0].cells) if rows else 0
     for method, printed in values.items():
-        first = [Entry(published=printed.get(name)) for name in names]
+        first = [
+            Entry(published=printed.get(name), fault=fault(method, name))
+            for name in names
+        ]
         if method in present or all(cell.published is None for cell in first):
             continue
         cells = (*first, *[Entry()] * (width - len(first)))
-        done.append(Row(method, method, cells, kind="published"))
+        done.append(Row(method, printed_name(method), cells, kind="published"))
     return done
+
+
+def fault_note(rows: Sequence[Row]) -> str:
+    """Return why published values of some rows are worthless, "" if none is."""
+    reasons = {
+        cell.fault: row.title
+        for row in rows
+        for cell in row.cells
+        if cell.published_mark
+    }
+    if not reasons:
+        return ""
+    parts = "; ".join(f"{title}: {reason}" for reason, title in reasons.items())
+    return (
+        f"Published values with {WORTHLESS} say nothing of their method: they bear the "
+        "traces of scripts released with DiffPuter, which are at fault (the paper does "
+        f"not say what it ran). {parts}."
+    )
 
 
 def notes_for(rows: Sequence[Row]) -> tuple[str, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from macfm.bench.report._names import FAMILY_COLOURS, FAMILY_MARKERS
 from macfm.page import SETTINGS, THEME, require
 
 if TYPE_CHECKING:
@@ -61,6 +62,24 @@ def panels(n: int, *, width: float, height: float, columns: int) -> tuple[Figure
     for spare in axes[n:]:
         spare.set_axis_off()
     return figure, list(axes[:n])
+
+
+def family_legend(figure: Figure, present: Collection[str]) -> None:
+    """Name the kinds of methods that are `present` above a figure."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=colour, marker=FAMILY_MARKERS[name], ls="", label=name)
+        for name, colour in FAMILY_COLOURS.items()
+        if name in present
+    ]
+    figure.legend(
+        handles=handles,
+        loc="outside upper center",
+        ncols=len(handles),
+        columnspacing=1.4,
+        handletextpad=0.3,
+    )
 
 
 def png(figure: Figure) -> bytes:

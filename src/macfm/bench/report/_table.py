@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DASH = "–"
+#: Stands behind a published value that is worthless.
+WORTHLESS = "‡"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Entry:
     note: str = ""
     #: The published value.
     published: float | None = None
+    #: Why the published value is worthless, "" if it is not.
+    fault: str = ""
 
     @property
     def amount(self) -> float | None:
@@ -70,6 +74,11 @@ class Entry:
     def published_text(self) -> str:
         """The published value as text, empty if there is none."""
         return "" if self.published is None else f"{self.published:.{self.decimals}f}"
+
+    @property
+    def published_mark(self) -> str:
+        """The sign of a published value that is worthless."""
+        return WORTHLESS if self.fault and self.published is not None else ""
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 import pandas as pd
 from scipy.stats import gmean
 
 from macfm._words import count
-from macfm.bench.report._errors import BASE
-from macfm.bench.report._figure_pareto import Point, draw_pareto
 from macfm.bench.report._frame import (
     CELL,
     datasets_of,
@@ -19,10 +16,11 @@ from macfm.bench.report._frame import (
     method_of,
     row_titles,
 )
-from macfm.bench.report._names import METRICS, family
-from macfm.bench.report._published import SOURCE, published
-from macfm.bench.report._rows import Score, notes_for, score_rows, with_published
-from macfm.bench.report._statistics import everywhere, summary_of
+from macfm.bench.report._names import OURS
+from macfm.bench.report._networks import BUSY, busy_notes, mark_busy, network_tables
+from macfm.bench.report._pareto import pareto_pictures
+from macfm.bench.report._rows import Score, notes_for, row_kind, score_rows
+from macfm.bench.report._statistics import summary_of
 from macfm.bench.report._table import (
     Entry,
     Picture,
@@ -32,38 +30,29 @@ from macfm.bench.report._table import (
     Section,
 )
 
-OURS = ("macfm", "macfm-median", "macfm-paper")
-SHARED = "‡ reads a model that another method fitted: its fit seconds are that fit's."
+SHARED = "§ reads a model that another method fitted: its fit seconds are that fit's."
 
 
 def timing_section(frame: pd.DataFrame, *, beside: bool) -> Section | None:
     """Return the times of each machine, the speed-ups, and error against time."""
     items: list[ScoreTable | Picture] = []
+    titles = row_titles(frame[frame["ablation"] == ""])
     for place, (name, tried) in enumerate(machines(frame), start=1):
         slug = f"machine-{place}"
         rows = tried[tried["status"] == "ok"]
         items.append(_cost_table(rows, slug, name))
-        items += _dataset_tables(tried, slug, name, beside=beside)
+        items += _dataset_tables(tried, slug, name)
+        items += network_tables(tried, slug, name, beside=beside)
         items += [t for t in [_speed_table(rows, slug, name)] if t is not None]
-        points = {metric: pareto_points(rows, metric) for metric in METRICS}
-        if any(points.values()):
-            picture = Picture(
-                slug=f"pareto-{slug}",
-                title=f"Error against time, {name}",
-                caption="Out-of-sample error relative to mean imputation against the "
-                "seconds to fit and to impute both parts, geometric means over cells. "
-                "The line joins the methods that no other beats in both; open circles "
-                "rest on fewer masks than the others. Methods without a result on some "
-                "dataset are left out.",
-                draw=partial(draw_pareto, points),
-            )
-            items.append(picture)
+        here = set(rows["label"])
+        elsewhere = [title for label, title in titles.items() if label not in here]
+        items += pareto_pictures(rows, slug, name, elsewhere=elsewhere)
     if not items:
         return None
     text = (
         "Only fitting and imputing are timed. Times are compared on one machine only; "
         "jobs that run at the same time share its memory and caches, so read them as "
-        "times under that load.",
+        f"times under that load ({BUSY} marks them).",
     )
     return Section("timing", "Time and memory", text, tuple(items))
 
@@ -101,17 +90,13 @@ def _setup(rows: pd.DataFrame) -> str:
     return "; ".join(found)
 
 
-def _kind(method: str) -> str:
-    return "ours" if family(method) == "ours" else ""
-
-
 def _cost_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable:
     methods, lines = method_of(rows), []
     full = rows.groupby("label").size().max()
     for label, title in row_titles(rows).items():
         part = rows[rows["label"] == label]
         shared = part["fit_shared_with"].notna().any()
-        cells = [_mean_cell(part["seconds_fit"], marks="‡" if shared else "")]
+        cells = [_mean_cell(part["seconds_fit"], marks="§" if shared else "")]
         cells += [_mean_cell(part[f"seconds_{n}"]) for n in _IMPUTING]
         cells += [_mean_cell(part[f"peak_{n}_mb"], decimals=0) for n in _MEMORY]
         cells += [
@@ -119,7 +104,7 @@ def _cost_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable:
             Entry(len(part), n=len(part), decimals=0, flag=len(part) < full),
             Entry(_setup(part)),
         ]
-        lines.append(Row(label, title, tuple(cells), _kind(methods[label])))
+        lines.append(Row(label, title, tuple(cells), row_kind(methods[label])))
     heads = (
         *("fit, s", "impute in, s", "impute out, s", "draw, s", "memory, MB"),
         *("GPU memory, MB", "evaluations a row", "cells", "ran on"),
@@ -162,22 +147,17 @@ def _without_empty_columns(table: ScoreTable) -> ScoreTable:
     return ScoreTable(table.slug, table.title, columns, rows, notes=table.notes)
 
 
-def _dataset_tables(
-    rows: pd.DataFrame, slug: str, name: str, *, beside: bool
-) -> list[ScoreTable]:
+def _dataset_tables(rows: pd.DataFrame, slug: str, name: str) -> list[ScoreTable]:
     """Seconds to fit and to impute in-sample, by dataset, over all mechanisms."""
     datasets, tables = datasets_of(rows), []
     for part, title in (("fit", "fit"), ("impute_in", "impute in-sample")):
         column = f"in_seconds_{part}"
         timed = rows.assign(**{column: rows[f"seconds_{part}"]})
         scores = [Score(dataset, column, higher=None) for dataset in datasets]
-        lines = score_rows(timed, scores)
+        lines = mark_busy(score_rows(timed, scores), timed, datasets)
         notes = ["Mean ± standard deviation over mechanisms, rates and masks."]
         notes += [note.replace("masks", "cells") for note in notes_for(lines)]
-        if beside and part == "impute_in":
-            printed = published("seconds", "", "in")
-            lines = with_published(lines, datasets, printed, method_of(rows))
-            notes.append(f"Published values: {SOURCE}, on another machine.")
+        notes += busy_notes(lines)
         tables.append(
             ScoreTable(
                 slug=f"{slug}-seconds-{part.replace('_', '-')}",
@@ -215,7 +195,7 @@ def _speed_table(rows: pd.DataFrame, slug: str, name: str) -> ScoreTable | None:
         title=f"Speed-up of ours over each method, {name}",
         columns=tuple(columns),
         rows=tuple(
-            Row(label, title, tuple(cells[label]), _kind(methods[label]))
+            Row(label, title, tuple(cells[label]), row_kind(methods[label]))
             for label, title in others.items()
         ),
         notes=(
@@ -232,29 +212,6 @@ def _ratio_cell(ratio: pd.Series, *, same: bool) -> Entry:
     decimals = 0 if mean >= 100 else 1 if mean >= 10 else 2 if mean >= 0.1 else 3
     note = f"{ratio.min():.3g} to {ratio.max():.3g} over {len(ratio)} cells"
     return Entry(mean, n=len(ratio), decimals=decimals, unit="×", note=note)
-
-
-def pareto_points(rows: pd.DataFrame, metric: str) -> list[Point]:
-    """Return each method's seconds and its error relative to mean imputation."""
-    errors = rows.pivot(index=CELL, columns="label", values=f"out_{metric}")
-    times = rows.pivot(index=CELL, columns="label", values="total")
-    if BASE not in errors:
-        return []
-    ratios = errors.where(errors > 0).div(errors[BASE], axis=0)
-    usable = ratios.notna() & (times > 0) & everywhere(errors)
-    full, methods, points = usable.sum().max(), method_of(rows), []
-    for label, title in row_titles(rows).items():
-        here = usable[label]
-        if here.any():
-            point = Point(
-                label=title,
-                method=methods[label],
-                seconds=gmean(times.loc[here, label]),
-                error=gmean(ratios.loc[here, label]),
-                complete=bool(here.sum() == full),
-            )
-            points.append(point)
-    return points
 
 
 def total_seconds(frame: pd.DataFrame) -> float:

@@ -14,7 +14,7 @@
     var text = cell.dataset.sort;
     if (text === "") {
       var printed = cell.querySelector(".published");
-      text = printed ? printed.textContent : "";
+      text = printed ? printed.dataset.value : "";
     }
     return text === "" ? null : Number(text);
   }
