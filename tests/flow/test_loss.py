@@ -11,6 +11,7 @@ from macfm.flow import (
     Masks,
     Path,
     Points,
+    cell_variances,
     flow_matching_loss,
     make_schedule,
     weigh_cells,
@@ -68,8 +69,9 @@ def test_each_term_is_its_formula(batch):
 
 def test_with_weights_cells_are_counted_not_coordinates(batch):
     x, eps, _, t, masks = batch
-    part = torch.tensor([0, 1, 1, 1, 2, 2])
-    weights = weigh_cells(x, masks.cond | masks.tgt, part=part)
+    cell = torch.tensor([0, 1, 1, 1, 2, 2])
+    variance = cell_variances(x, masks.cond | masks.tgt, cell=cell)
+    weights = weigh_cells(variance, cell=cell)
     x_t = torch.where(masks.tgt, t * x + (1 - t) * eps, x * masks.cond)
     miss = torch.where(masks.tgt, (2 * x_t + 1) - (x - eps), 0.0)
     n_cells = (masks.tgt * torch.tensor([1, 1 / 3, 1 / 3, 1 / 3, 0.5, 0.5])).sum()

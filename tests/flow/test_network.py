@@ -2,8 +2,15 @@
 
 import pytest
 import torch
+from torch import nn
 
-from macfm.flow import NetworkConfig, Path, make_network, make_schedule
+from macfm.flow import (
+    NetworkConfig,
+    Path,
+    Preconditioned,
+    make_network,
+    make_schedule,
+)
 
 GROUP = torch.tensor([0, 1, 1, 1, 2, 3])
 N, D = 40, len(GROUP)
@@ -133,12 +140,35 @@ def test_preconditioned_spaces_differ_by_the_derivative_on_targets(batch, name):
     torch.testing.assert_close(in_t, schedule(t)[1] * in_s)
 
 
-def test_preconditioned_target_has_unit_variance_at_every_time():
-    """What the inner network must predict, F = (q v − (2s − 1) x_t) / √q."""
-    x, eps = torch.randn(2, 50_000, generator=torch.Generator().manual_seed(0)).double()
+class Constant(nn.Module):
+    """Predicts one value everywhere."""
+
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+
+    def forward(self, x_t, t, m_cond, hints):
+        return torch.full_like(x_t, self.value)
+
+
+@pytest.mark.parametrize("variance", [1.0, 0.02])
+def test_preconditioned_target_has_unit_variance_at_every_time(variance):
+    """What the inner network must predict for normal coordinates of some variance."""
+    x, eps = torch.randn(2, 50_000, 1, generator=torch.Generator().manual_seed(0))
+    x = variance**0.5 * x
+    m_cond = torch.zeros(x.shape, dtype=torch.bool)
+    zero, one = (
+        Preconditioned(
+            Constant(value),
+            path=Path(LINEAR, "t"),
+            hints=False,
+            variance=torch.tensor([variance]),
+        )
+        for value in (0.0, 1.0)
+    )
     for s in (0.0, 0.1, 0.5, 0.8, 1.0):
-        q = s**2 + (1 - s) ** 2
-        x_t = s * x + (1 - s) * eps
-        f = (q * (x - eps) - (2 * s - 1) * x_t) / q**0.5
+        x_t, t = s * x + (1 - s) * eps, torch.full((len(x), 1), s)
+        guess = zero(x_t, t, m_cond)
+        f = (x - eps - guess) / (one(x_t, t, m_cond) - guess)
         assert f.var().item() == pytest.approx(1, abs=0.02)
-        assert torch.corrcoef(torch.stack([f, x_t]))[0, 1].abs() < 0.02
+        assert torch.corrcoef(torch.cat([f, x_t], dim=1).T)[0, 1].abs() < 0.02

@@ -130,6 +130,10 @@ CASES = {
     ),
     "quantiles": (array, {"numeric_transform": "quantile"}),
     "several networks": (array, {"n_networks": 3}),
+    "several networks, categories": (
+        lambda: mixed_frame()[["weight", "ward", "visits"]],
+        {"n_networks": 2},
+    ),
     "paper": (
         lambda: mixed_frame()[["weight", "ward"]],
         {"preset": "paper", "n_trials": 3},

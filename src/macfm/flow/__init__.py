@@ -2,7 +2,12 @@
 
 from macfm.flow._atoms import Atoms
 from macfm.flow._calibrate import Calibration, calibrate
-from macfm.flow._cell_weights import CellWeights, weigh_cells
+from macfm.flow._cells import (
+    CellWeights,
+    cell_variances,
+    cells_of,
+    weigh_cells,
+)
 from macfm.flow._forest import ColumnTrees, fit_trees
 from macfm.flow._gaussian import fit_gaussian
 from macfm.flow._guide import MAX_COORDINATES, Gaussian, Guess
@@ -110,6 +115,8 @@ __all__ = [
     "aggregate",
     "as_records",
     "calibrate",
+    "cell_variances",
+    "cells_of",
     "center_of",
     "conditional_mean",
     "end_point",

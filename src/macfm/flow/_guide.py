@@ -161,12 +161,17 @@ def _inverse_root(matrix: Tensor) -> Tensor:
     return torch.linalg.solve_triangular(root, eye, upper=False)
 
 
-def plain_guess(x_t: Tensor, s_t: Tensor, m_moved: Tensor) -> Guess:
-    """Return what N(0, I) says: dx/ds = (2s − 1) x_t / q, q = s² + (1 − s)²."""
-    q = s_t**2 + (1 - s_t) ** 2
+def plain_guess(
+    x_t: Tensor, s_t: Tensor, m_moved: Tensor, *, variance: Tensor | float
+) -> Guess:
+    """Return what N(0, diag σ²) says: dx/ds = (s − (1 − s) / σ²) x_t / M.
+
+    M = (1 − s)² / σ² + s².
+    """
+    m = (1 - s_t) ** 2 / variance + s_t**2
     return Guess(
-        v_s=torch.where(m_moved, (2 * s_t - 1) / q * x_t, 0.0),
-        scale=torch.where(m_moved, q.rsqrt(), 1.0),
+        v_s=torch.where(m_moved, (s_t - (1 - s_t) / variance) / m * x_t, 0.0),
+        scale=torch.where(m_moved, m.rsqrt(), 1.0),
     )
 
 

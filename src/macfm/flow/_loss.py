@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from macfm.flow._cell_weights import CellWeights
+from macfm.flow._cells import CellWeights
 from macfm.flow._points import Points
 from macfm.flow.network import drops, twins
 

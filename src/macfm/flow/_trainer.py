@@ -13,7 +13,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from macfm.flow._cell_weights import weigh_cells
+from macfm.flow._cells import cell_variances, cells_of, weigh_cells
 from macfm.flow._guide import Gaussian
 from macfm.flow._loss import LossConfig, flow_matching_loss
 from macfm.flow._pace import Pace
@@ -264,9 +264,9 @@ def train(
     source.begin(fills)
     weights_of_cells = None
     if loss_config.weigh_cells:
-        # A column's number and its atoms are two cells.
-        part = 2 * group + is_num
-        weights_of_cells = weigh_cells(x, observed, part=part)
+        cell = cells_of(group, is_num)
+        variance = cell_variances(x, observed, cell=cell)
+        weights_of_cells = weigh_cells(variance, cell=cell)
     step_on = TrainingStep(
         network,
         partial(

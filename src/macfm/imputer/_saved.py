@@ -332,6 +332,8 @@ def _member(
             group=torch.from_numpy(encoder.group),
             path=settings.path,
             hints=hints,
+            # Models saved before there were any assume 1.
+            variance=torch.empty(encoder.d) if "variance" in weights else None,
         )
     expected = {
         name: tuple(tensor.shape)
@@ -341,6 +343,8 @@ def _member(
     found = {name: weight.shape for name, weight in weights.items()}
     if found != expected or any(w.dtype != np.float32 for w in weights.values()):
         raise ValueError("the weights do not fit the settings")
+    if not (weights.get("variance", np.ones(1)) > 0).all():
+        raise ValueError("a variance is not positive")
     # Cloned into torch's own memory, aligned as after training.
     tensors = {name: torch.from_numpy(w).clone() for name, w in weights.items()}
     network.load_state_dict(tensors, strict=False, assign=True)

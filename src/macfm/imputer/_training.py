@@ -31,6 +31,8 @@ from macfm.flow import (
     Validation,
     as_records,
     calibrate,
+    cell_variances,
+    cells_of,
     fit_trees,
     make_network,
     mean_rows,
@@ -279,8 +281,13 @@ class _Course:
         """Train network k; return its velocity, None if it is not kept."""
         rows, settings = self.rows, self.settings
         hints = rows.guide is not None and k % 2 == 0
+        cell = cells_of(self.group, self.is_num)
         network = make_network(
-            settings.network, group=self.group.cpu(), path=settings.path, hints=hints
+            settings.network,
+            group=self.group.cpu(),
+            path=settings.path,
+            hints=hints,
+            variance=cell_variances(rows.x, rows.observed, cell=cell),
         ).to(self.group.device)
         velocity: nn.Module = network
         guide = rows.guide if hints else None
@@ -331,8 +338,8 @@ class _Course:
         assert rows.guide is not None
         alone = GuidedEnsemble.alone(rows.guide, path=path)
         # A column's number and its atoms are judged apart: the mean reads one alone.
-        part = 2 * self.group + self.is_num
-        return measure_trust(velocity, alone, rows.validation, group=part, path=path)
+        cell = cells_of(self.group, self.is_num)
+        return measure_trust(velocity, alone, rows.validation, group=cell, path=path)
 
     def network(self) -> nn.Module:
         """Return the networks as one."""

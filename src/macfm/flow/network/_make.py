@@ -45,6 +45,7 @@ def make_network(
     group: Tensor,
     path: Path,
     hints: bool,
+    variance: Tensor | None = None,
 ) -> nn.Module:
     """Build a velocity network for coordinates of the given columns.
 
@@ -58,6 +59,8 @@ def make_network(
         Read by the preconditioning.
     hints : bool
         Whether the network stands around a guide and reads what it says.
+    variance : Tensor, shape (d,), or None
+        Variances that the preconditioning assumes without a guide; None: 1.
     """
     network: nn.Module
     n_hints = 2 if hints else 0
@@ -83,5 +86,5 @@ def make_network(
             n_hints=n_hints,
         )
     if config.precondition:
-        network = Preconditioned(network, path=path, hints=hints)
+        network = Preconditioned(network, path=path, hints=hints, variance=variance)
     return network

@@ -1,4 +1,4 @@
-"""How much a coordinate counts in the loss, so that each column counts as one cell."""
+"""Cells of several coordinates: their variances, and what they count in the loss."""
 
 from __future__ import annotations
 
@@ -43,29 +43,45 @@ class CellWeights:
         return interpolate(self.knots, s_t)
 
 
-def weigh_cells(x: Tensor, observed: Tensor, *, part: Tensor) -> CellWeights | None:
-    """Weigh coordinates by the variance that rows give them.
+def cells_of(group: Tensor, is_num: Tensor) -> Tensor:
+    """Return the cell of each coordinate: a column's number and its atoms are two."""
+    return 2 * group + is_num
+
+
+def cell_variances(x: Tensor, observed: Tensor, *, cell: Tensor) -> Tensor | None:
+    """Return the variance of coordinates that share a cell, 1 for others, ``(d,)``.
 
     Parameters
     ----------
     x, observed : Tensor, shape (n, d)
         Encoded rows, centred, and where they hold a value.
-    part : Tensor of int64, shape (d,)
-        The cell that each coordinate belongs to.
+    cell : Tensor of int64, shape (d,)
+        The cell that each coordinate belongs to, from `cells_of`.
 
     Returns
     -------
-    CellWeights or None
-        None if every cell is one coordinate: all count alike.
+    Tensor or None
+        None if every cell is one coordinate.
     """
-    _, part, size = torch.unique(part, return_inverse=True, return_counts=True)
+    _, cell, size = torch.unique(cell, return_inverse=True, return_counts=True)
     if bool((size == 1).all()):
         return None
     squares = torch.where(observed, x, 0.0).double().square().sum(dim=0)
     variance = squares / observed.sum(dim=0).clamp(min=1)
-    s = torch.linspace(0, 1, _N_KNOTS, dtype=torch.float64, device=x.device)[:, None]
-    kept = 1 / ((1 - s) ** 2 / variance.clamp(min=_LEAST_VARIANCE) + s**2)
-    together = kept.new_zeros(_N_KNOTS, len(size)).index_add_(1, part, kept)
+    variance = variance.clamp(min=_LEAST_VARIANCE)
+    return torch.where(size[cell] > 1, variance, 1.0).to(x.dtype)
+
+
+def weigh_cells(variance: Tensor | None, *, cell: Tensor) -> CellWeights | None:
+    """Weigh coordinates of some variance by cells; None weighs all alike."""
+    if variance is None:
+        return None
+    _, cell, size = torch.unique(cell, return_inverse=True, return_counts=True)
+    s = torch.linspace(0, 1, _N_KNOTS, dtype=torch.float64, device=cell.device)
+    s = s.unsqueeze(1)
+    kept = 1 / ((1 - s) ** 2 / variance.double() + s**2)
+    together = kept.new_zeros(_N_KNOTS, len(size)).index_add_(1, cell, kept)
     of_a_number = 1 / ((1 - s) ** 2 + s**2)
-    knots = torch.where(size[part] > 1, of_a_number / together[:, part], 1.0)
-    return CellWeights(knots=knots.to(x.dtype), share=(1 / size[part]).to(x.dtype))
+    knots = torch.where(size[cell] > 1, of_a_number / together[:, cell], 1.0)
+    share = 1 / size[cell]
+    return CellWeights(knots=knots.to(variance.dtype), share=share.to(variance.dtype))

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from macfm.flow import weigh_cells
+from macfm.flow import cell_variances, cells_of, weigh_cells
 
 SHARES = torch.tensor([0.5, 0.3, 0.15, 0.05], dtype=torch.float64)
-PART = torch.tensor([0, 1, 1, 1, 1])
+CELL = torch.tensor([0, 1, 1, 1, 1])
 N = 400
 
 
@@ -25,12 +25,16 @@ def kept(s, variance):
     return variance + 1 - (s * variance - (1 - s)) ** 2 / both
 
 
+def weighed(x, observed):
+    found = weigh_cells(cell_variances(x, observed, cell=CELL), cell=CELL)
+    assert found is not None
+    return found
+
+
 @pytest.fixture
 def weights():
     x = rows()
-    found = weigh_cells(x, torch.ones_like(x, dtype=torch.bool), part=PART)
-    assert found is not None
-    return found
+    return weighed(x, torch.ones_like(x, dtype=torch.bool))
 
 
 @pytest.mark.parametrize("s", [0.0, 0.25, 0.5, 0.875, 1.0])
@@ -56,20 +60,39 @@ def test_a_category_is_one_cell_among_its_coordinates(weights):
 
 def test_columns_of_one_coordinate_all_count_alike():
     x = rows()
-    assert weigh_cells(x, x > -9, part=torch.arange(5)) is None
+    cell = torch.arange(5)
+    assert cell_variances(x, x > -9, cell=cell) is None
+    assert weigh_cells(None, cell=cell) is None
 
 
 def test_what_is_not_observed_does_not_matter():
     x = rows()
     observed = torch.rand(x.shape, generator=torch.manual_seed(1)) < 0.7
     other = torch.where(observed, x, 1e6)
-    one, two = (weigh_cells(part, observed, part=PART) for part in (x, other))
+    one, two = (weighed(rows, observed) for rows in (x, other))
     assert torch.equal(one.knots, two.knots)
 
 
 def test_a_category_that_no_row_holds_leaves_the_weights_finite():
     x = rows()
     x[:, 4] = 0.0
-    found = weigh_cells(x, torch.ones_like(x, dtype=torch.bool), part=PART)
+    found = weighed(x, torch.ones_like(x, dtype=torch.bool))
     assert torch.isfinite(found.knots).all()
     assert (found.knots > 0).all()
+
+
+def test_only_coordinates_that_share_a_cell_have_variances_of_their_own():
+    x = rows()
+    x[:, 0] *= 3  # a number, whatever its spread
+    found = cell_variances(x, torch.ones_like(x, dtype=torch.bool), cell=CELL)
+    assert found[0] == 1
+    torch.testing.assert_close(found[1:], x[:, 1:].var(0, correction=0))
+
+
+def test_a_number_and_its_atoms_are_two_cells():
+    group = torch.tensor([0, 0, 0, 1, 1])
+    is_num = torch.tensor([True, False, False, False, False])
+    cell = cells_of(group, is_num)
+    assert cell[0] not in cell[1:]
+    assert cell[1] == cell[2]
+    assert cell[3] == cell[4] != cell[1]
