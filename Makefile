@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers impute bench bench-speed docs gallery check test test-examples test-slow test-gpu test-data test-peers lint format clean distclean
+.PHONY: help venv peers impute bench bench-speed docs gallery check test test-examples test-slow test-gpu test-data test-aims test-peers lint format clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,7 +80,13 @@ test-gpu: .venv/.dev ## the tests that need a CUDA device
 	$(BIN)/python -m pytest -q -m "gpu and not data" --timeout=1800
 
 test-data: .venv/.dev ## the tests on the tables in MACFM_DATA
-	$(BIN)/python -m pytest -q -m "data and not gpu" --timeout=1800
+	$(BIN)/python -m pytest -q -m "data and not gpu and not slow" --timeout=1800
+
+# K=grape takes one of them; RECORDS=FILE judges the records of a benchmark instead of
+# training, in seconds.
+test-aims: .venv/.dev ## what the learned baselines should reach on letter and magic: hours
+	MACFM_RECORDS="$(RECORDS)" $(BIN)/python -m pytest -q -rs -m "slow and data" -k "$(K)" \
+	    tests/bench/test_aims.py
 
 # Their packages warn a great deal, so that warnings are no errors here.
 test-peers: peers ## the no-leak tests of the other imputers, in their environments

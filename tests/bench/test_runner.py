@@ -473,6 +473,16 @@ def test_an_unknown_setting_or_method_is_refused_before_anything_runs(plan):
         plan(replace(SPEC, methods=("tyo",)))
 
 
+def test_a_record_says_whether_its_data_are_made_up(table):
+    def said(dataset, **how):
+        cell = Cell(dataset, (), "mcar", 0.3, 0, "mean")
+        return blank_record(cell, Job((cell,), **how))["synthetic"]
+
+    assert said("ahei-synthetic") is True
+    assert said("ahei-s1") is said("wine") is said("gone") is False
+    assert said("ahei-synthetic", table=str(table)) is False  # a file of that name
+
+
 def test_a_dataset_that_cannot_be_loaded_fails_its_cells_only(plan, table):
     missing = plan(SPEC)
     table.unlink()

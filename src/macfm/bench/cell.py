@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from macfm.bench._machine import describe_machine, find_versions, peak_memory
-from macfm.bench.datasets import LoadedTable, load_dataset, load_table
+from macfm.bench.datasets import DATASETS, LoadedTable, load_dataset, load_table
 from macfm.bench.records import FORMAT, record_line
 from macfm.bench.spec import Cell
 from macfm.judge.mechanisms import STRUCTURAL, hide, realised_rate
@@ -264,6 +264,7 @@ def blank_record(cell: Cell, job: Job) -> dict[str, Any]:
         "label": cell.label,
         "asked": job.asked(cell),
         "table": job.about_table(),
+        "synthetic": _is_synthetic(cell, job),
         "status": "failed",
         "error": None,
         "inductive": method.inductive,
@@ -331,6 +332,12 @@ def _check_completed(filled: pd.DataFrame, table: pd.DataFrame) -> None:
             raise ValueError(f"column {name!r} still has missing cells")
         if is_numeric(filled[name]) and not np.isfinite(filled[name]).all():
             raise ValueError(f"column {name!r} was filled with infinite values")
+
+
+def _is_synthetic(cell: Cell, job: Job) -> bool:
+    """Whether a cell is about values that a dataset of the registry makes up."""
+    known = cell.dataset in DATASETS and job.table is None
+    return known and DATASETS[cell.dataset].synthetic
 
 
 def _machine(job: Job, method: Method | None) -> dict[str, Any]:

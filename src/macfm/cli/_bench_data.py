@@ -118,6 +118,8 @@ def get(
             where = dataset_status(name, data_dir=data_dir, cache_dir=cache_dir)
             if where == "bundled":
                 click.echo(f"{name}: bundled with scikit-learn, nothing to fetch")
+            elif where == "synthetic":
+                click.echo(f"{name}: synthetic, made when it is loaded")
             elif where == "data folder" and not force:
                 click.echo(f"{name}: in the data folder already")
             else:

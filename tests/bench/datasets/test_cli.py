@@ -41,6 +41,8 @@ def test_list_names_every_table_and_its_place():
     assert "bundled" in result.output
     assert "to download" in result.output
     assert "private" in result.output
+    (stand_in,) = [r for r in result.output.splitlines() if "ahei-synthetic" in r]
+    assert stand_in.split() == ["ahei-synthetic", "227", "20", "0", "synthetic"]
 
 
 def test_list_as_json(tmp_path):
@@ -73,6 +75,14 @@ def test_get_says_what_cannot_be_fetched_and_goes_on():
     assert result.exit_code == 1
     assert "toy: toy has no download. Ask a friend. Put it as toy.csv" in result.output
     assert "wine: bundled" in result.output
+
+
+def test_a_synthetic_table_is_neither_fetched_nor_bundled():
+    result = run("get", "ahei-synthetic")
+    assert result.exit_code == 0
+    assert result.output == "ahei-synthetic: synthetic, made when it is loaded\n"
+    verified = run("verify", "ahei-synthetic").output
+    assert verified.split() == ["ok", "ahei-synthetic", "synthetic", "same", "table"]
 
 
 def test_get_all_fetches_what_has_a_download(monkeypatch, tmp_path):

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -10,6 +11,7 @@ from macfm.bench.datasets import (
     DATASETS,
     Dataset,
     DatasetError,
+    dataset_status,
     get_dataset,
     load_dataset,
     register_dataset,
@@ -90,6 +92,47 @@ def test_titanic_keeps_the_holes_of_its_source():
     assert set(frame["pclass"]) == {"1", "2", "3"}
 
 
+def test_the_stand_in_for_ahei_is_told_from_the_private_tables():
+    made_up = [name for name in DATASETS if dataset_status(name) == "synthetic"]
+    assert made_up == ["ahei-synthetic"]
+    private = [dataset for dataset in DATASETS.values() if dataset.private]
+    assert [dataset.name for dataset in private] == ["ahei-s1", "ahei-s3", "ahei-s4"]
+    assert not any(dataset.synthetic for dataset in private)
+    assert "227 rows and 20 columns" in DATASETS["ahei-s1"].note  # whose shape it has
+    assert load_dataset("ahei-synthetic", download=False).frame.shape == (227, 20)
+
+
+def test_the_stand_in_for_ahei_is_the_same_whatever_was_drawn_before():
+    one = load_dataset("ahei-synthetic").frame
+    np.random.seed(7)  # noqa: NPY002
+    before = np.random.get_state()[1].tolist()  # noqa: NPY002
+    pd.testing.assert_frame_equal(load_dataset("ahei-synthetic").frame, one)
+    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+
+
+def test_scores_of_the_stand_in_for_ahei_end_at_floors_and_ceilings():
+    scores = load_dataset("ahei-synthetic").frame
+    assert scores.notna().all(axis=None)
+    assert scores.min(axis=None) == 0
+    assert scores.max(axis=None) == 10
+    at_a_limit = (scores == 0) | (scores == 10)
+    assert at_a_limit.mean().min() > 0.05  # of every column
+    assert scores.nunique().min() > 100
+
+
+def test_subjects_of_the_stand_in_for_ahei_stay_themselves_from_visit_to_visit():
+    scores = load_dataset("ahei-synthetic").frame
+    first, second = (scores.filter(regex=f"_{visit}$") for visit in (1, 2))
+    components = [name.removesuffix("_1") for name in first]
+    assert components == [name.removesuffix("_2") for name in second]
+    across = np.corrcoef(first.T, second.T)[:10, 10:]
+    steady, others = np.diag(across), across[~np.eye(10, dtype=bool)]
+    assert 0.3 < steady.min() <= steady.max() < 0.6  # a habit and the day
+    assert steady.min() > others.max()
+    # The quality of the whole diet: components of one subject go together.
+    assert 0.05 < others.mean() < 0.25
+
+
 def test_an_unknown_dataset_is_an_error_that_lists_them():
     with pytest.raises(ValueError, match=r"no dataset 'lettr' \(did you mean 'letter'"):
         load_dataset("lettr")
@@ -125,6 +168,7 @@ def test_the_name_of_a_built_in_dataset_cannot_be_taken():
         ({"target": "kind"}, "'kind' has two roles"),
         ({"numeric": (), "categorical": ()}, "neither numeric nor categorical"),
         ({"read": None}, "needs one of read, download and obtain"),
+        ({"read": None, "obtain": "Ask.", "synthetic": True}, "toy is synthetic and"),
     ],
 )
 def test_an_entry_that_cannot_be_is_refused(changes, message):

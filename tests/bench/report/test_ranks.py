@@ -142,7 +142,7 @@ def test_rates_are_ranked_apart(grid):
         for record in grid(["mean", "knn"], ["letter"], THREE, n_masks=1, rate=rate)
     ]
     slugs = [item.slug for item in rank_section(tidy(records)).items]
-    assert slugs == ["ranks-30", "ranks-30", "ranks-50", "ranks-50"]
+    assert slugs == ["ranks-30", "mean-ranks-30", "ranks-50", "mean-ranks-50"]
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,8 @@ class Dataset:
     """How a person gets the file, where it cannot be fetched."""
     private: bool = False
     """Whether only its owners have it; its column kinds are then inferred."""
+    synthetic: bool = False
+    """Whether its values are made up; reports set its results apart from real ones."""
     file: str = ""
     """Path in the data folder without suffix; the name if empty."""
     sha256: str | None = None
@@ -103,6 +105,8 @@ class Dataset:
             raise ValueError(
                 f"{self.name} needs one of read, download and obtain, got none"
             )
+        if self.synthetic and not self.read:
+            raise ValueError(f"{self.name} is synthetic and needs read, which makes it")
 
     @property
     def n_features(self) -> int:

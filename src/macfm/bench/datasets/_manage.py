@@ -30,7 +30,7 @@ class Status:
     name: str
     """The dataset."""
     place: str
-    """``"data folder"``, ``"cache"``, ``"bundled"``, or ``""`` if there is no copy."""
+    """Where it is, as `dataset_status` says it; ``""`` if there is no copy."""
     state: str
     """``"ok"``, ``"different"``, ``"unreadable"``, ``"unchecked"`` or ``"missing"``."""
     detail: str = ""
@@ -44,8 +44,8 @@ def dataset_status(
 ) -> str:
     """Say where `load_dataset` would take a dataset from.
 
-    One of ``"bundled"``, ``"data folder"``, ``"cache"``, ``"to download"``,
-    ``"to obtain"`` and ``"private"``.
+    One of ``"bundled"``, ``"synthetic"``, ``"data folder"``, ``"cache"``,
+    ``"to download"``, ``"to obtain"`` and ``"private"``.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def verify_dataset(
     dataset = get_dataset(name)
     places = find_places(data_dir, cache_dir)
     if dataset.read is not None:
-        return [_verify_bundled(dataset)]
+        return [_verify_read(dataset, whereabouts(dataset, places))]
     copies = []
     path = data_file(dataset, places)
     if path is not None:
@@ -108,15 +108,15 @@ def verify_dataset(
     ]
 
 
-def _verify_bundled(dataset: Dataset) -> Status:
+def _verify_read(dataset: Dataset, place: str) -> Status:
     assert dataset.read is not None
     try:
         check(dataset, dataset.read(), f"{dataset.name}, as it comes with its package,")
     except DatasetError as error:
-        return Status(dataset.name, "bundled", "different", str(error))
+        return Status(dataset.name, place, "different", str(error))
     if dataset.fingerprint is None:
-        return Status(dataset.name, "bundled", "unchecked", "nothing to compare with")
-    return Status(dataset.name, "bundled", "ok", "same table")
+        return Status(dataset.name, place, "unchecked", "nothing to compare with")
+    return Status(dataset.name, place, "ok", "same table")
 
 
 def _verify_file(dataset: Dataset, place: str, path: Path) -> Status:

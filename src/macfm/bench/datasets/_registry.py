@@ -8,6 +8,7 @@ from macfm.bench.datasets._dataset import Dataset
 from macfm.bench.datasets.sets import (
     adult,
     ahei,
+    ahei_synthetic,
     bean,
     bundled,
     clinical,
@@ -33,6 +34,7 @@ DATASETS: dict[str, Dataset] = {
         shoppers.DATASET,
         news.DATASET,
         *ahei.DATASETS,
+        ahei_synthetic.DATASET,
         nhanes.DATASET,
         *clinical.DATASETS,
         *bundled.DATASETS,

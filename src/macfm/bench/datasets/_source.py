@@ -88,7 +88,7 @@ def cache_file(dataset: Dataset, places: Places) -> Path | None:
 def whereabouts(dataset: Dataset, places: Places) -> str:
     """Say in two words from where `source_table` would take it."""
     if dataset.read is not None:
-        return "bundled"
+        return "synthetic" if dataset.synthetic else "bundled"
     if data_file(dataset, places):
         return "data folder"
     cached = cache_file(dataset, places)

@@ -42,8 +42,8 @@ def tidy(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     -------
     DataFrame
         Columns ``dataset`` (with its quirks, and its training rows if they are
-        limited), ``mechanism``, ``rate``, ``mask``, ``method``, ``label``,
-        ``ablation``, ``value`` and ``value_text``, ``status``, ``reason``,
+        limited), ``synthetic``, ``mechanism``, ``rate``, ``mask``, ``method``,
+        ``label``, ``ablation``, ``value`` and ``value_text``, ``status``, ``reason``,
         ``inductive``, ``in_mae`` … ``out_illegal_range``, ``seconds_fit`` …,
         ``machine_id`` … and ``record``, the record itself. In registry order.
     """
@@ -79,7 +79,8 @@ def _check(record: Mapping[str, Any], place: str) -> None:
 def _columns() -> list[str]:
     scores = [f"{split}_{name}" for split in ("in", "out") for name in SCORES]
     return [
-        *("place", "dataset", "mechanism", "rate", "mask", "method", "label"),
+        *("place", "dataset", "synthetic", "mechanism", "rate", "mask"),
+        *("method", "label"),
         *("ablation", "value", "value_text", "status", "reason", "inductive"),
         *scores,
         *(f"seconds_{name}" for name in SECONDS),
@@ -98,6 +99,7 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     seconds = (record.get("seconds") or {}) if status == "ok" else {}
     row = {
         "dataset": " + ".join([record["dataset"], *quirks]) + _rows(record),
+        "synthetic": record.get("synthetic") is True,
         **{name: record[name] for name in ("mechanism", "mask", "method")},
         "rate": float(record["rate"]),
         "label": record.get("label") or record["method"],

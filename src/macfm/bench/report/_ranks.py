@@ -79,7 +79,7 @@ def _items(rows: pd.DataFrame, rate: float) -> list[ScoreTable | Picture]:
         caption=f"{about} {_explained(rankings)} {_caveat(pairs)}",
         draw=partial(draw_ranks, rankings, titles=titles, methods=methods),
     )
-    return [picture, _table(rankings, titles, methods, slug, rate, about)]
+    return [picture, _table(rankings, titles, methods, f"mean-{slug}", rate, about)]
 
 
 def _about(pairs: pd.MultiIndex, n_methods: int, left_out: Mapping[str, int]) -> str:

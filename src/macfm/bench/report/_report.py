@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from macfm.bench.report._scores import (
 )
 from macfm.bench.report._style import png, svg
 from macfm.bench.report._summary import summary_section
-from macfm.bench.report._table import Section
+from macfm.bench.report._table import Picture, ScoreTable, Section
 from macfm.bench.report._timing import timing_section
 from macfm.page import inline_svg, require
 
@@ -105,23 +106,50 @@ def make_sections(
     command: str | None,
 ) -> list[Section]:
     """Return everything the report says, without the parts that have no records."""
-    first = summary_section(frame, sources=sources, command=command)
+    made_up = frame["synthetic"].astype(bool)  # of no type where there are no records
+    return [
+        summary_section(frame, sources=sources, command=command),
+        *_sections_of(frame[~made_up], beside=published),
+        *map(_set_apart, _sections_of(frame[made_up], beside=False)),
+    ]
+
+
+def _sections_of(frame: pd.DataFrame, *, beside: bool) -> list[Section]:
+    """The sections on some rows, the published figures `beside` them if wanted."""
     if frame.empty:
-        return [first]
+        return []
     parts = [
-        first,
-        *error_sections(frame, beside=published),
+        *error_sections(frame, beside=beside),
         rank_section(frame),
         ratio_section(frame),
         categorical_section(frame),
         distribution_section(frame),
         legal_section(frame),
-        timing_section(frame, beside=published),
+        timing_section(frame, beside=beside),
         ablation_section(frame),
         rates_section(frame),
         failure_section(frame),
     ]
     return [part for part in parts if part is not None]
+
+
+def _set_apart(section: Section) -> Section:
+    """Say of a section, and of all that is in it, that its data are synthetic."""
+    slug, title = _marked(section)
+    items = tuple(map(_item_apart, section.items))
+    return replace(section, slug=slug, title=title, items=items)
+
+
+def _item_apart(item: ScoreTable | Picture) -> ScoreTable | Picture:
+    slug, title = _marked(item)
+    if isinstance(item, ScoreTable) and item.tests is not None:
+        tests = replace(item.tests, slug=_marked(item.tests)[0])
+        return replace(item, slug=slug, title=title, tests=tests)
+    return replace(item, slug=slug, title=title)
+
+
+def _marked(part: Section | ScoreTable | Picture) -> tuple[str, str]:
+    return f"synthetic-{part.slug}", f"Synthetic data: {part.title}"
 
 
 def _tables(sections: Sequence[Section]) -> list[Any]:

@@ -20,7 +20,7 @@ def summary_section(
     """Return the sentences at the top of the report."""
     if frame.empty:
         return Section("summary", "Summary", ("There are no records.",))
-    text = [_what(frame), _outcome(frame), _left_out(frame)]
+    text = [_what(frame), _made_up(frame), _outcome(frame), _left_out(frame)]
     text += [*_where(frame), _versions(frame)]
     if sources:
         text.append(f"Records: {', '.join(sources)}.")
@@ -43,6 +43,21 @@ def _what(frame: pd.DataFrame) -> str:
         f"{count(n_methods, 'method')} on {count(len(datasets), 'dataset')} "
         f"({', '.join(datasets)}) under {'; '.join(mechanisms)} with {rates} of the "
         f"cells hidden, {masks} for each setting."
+    )
+
+
+def _made_up(frame: pd.DataFrame) -> str:
+    """Name the datasets that say nothing of real ones."""
+    names = datasets_of(frame[frame["synthetic"]])
+    if not names:
+        return ""
+    are = (
+        "are synthetic, their values" if len(names) > 1 else "is synthetic, its values"
+    )
+    return (
+        f"{', '.join(names)} {are} made up: what is told of made-up values stands in "
+        "sections of its own, without published values and outside all averages over "
+        "real tables."
     )
 
 
