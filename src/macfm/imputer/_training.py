@@ -405,7 +405,7 @@ class _Course:
                 max_seconds=math.inf,
                 only=polish.share > 0,
             )
-            polish.trees = nn.ModuleList(grown)
+            return replace(found, polish=polish.with_trees(grown))
         return found
 
     def _seconds_left(self) -> float:
