@@ -42,7 +42,7 @@ class Grove:
         self.trees = list(trees)
 
     def __call__(self, x, rows):
-        return [trees(x[some]) for trees, some in zip(self.trees, rows, strict=True)]
+        return {k: self.trees[k](x[some]) for k, some in rows.items()}
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -72,34 +72,34 @@ class Grove:
         # The table follows from the trees, and is as large.
         return {**self.__dict__, "_table": None}
 
-    def __call__(self, x: Tensor, rows: Sequence[Tensor]) -> list[Tensor]:
-        """Find each column in some rows of ``(n, d)``, from their other coordinates.
+    def __call__(self, x: Tensor, rows: Mapping[int, Tensor]) -> dict[int, Tensor]:
+        """Find columns in some rows of ``(n, d)``, from their other coordinates.
 
-        ``rows`` holds the rows of each column, shape ``(n_k,)``; what is found has the
-        shape ``(n_k, w)``.
+        ``rows`` holds the rows, shape ``(n_k,)``, of each column k that is asked for,
+        by its place among the trees; what is found has the shape ``(n_k, w)``.
         """
         if x.device.type != "cpu":
-            asked = zip(self._trees, rows, strict=True)
-            return [trees(x[some]) for trees, some in asked]
+            return {k: self._trees[k](x[some]) for k, some in rows.items()}
+        if not rows:
+            return {}
         if self._table is None:
             self._table = _packed(self._trees)
-        columns, d = self._table.columns, x.shape[1]
-        pairs = list(zip(columns, rows, strict=True))
-        root = [np.tile(one.roots, len(some)) for one, some in pairs]
-        place = [np.repeat(some.numpy() * d, len(one.roots)) for one, some in pairs]
+        asked = {k: self._table.columns[k] for k in rows}
+        n_trees = {k: len(one.roots) for k, one in asked.items()}
+        root = [np.tile(one.roots, len(rows[k])) for k, one in asked.items()]
+        first = [(rows[k].numpy() * x.shape[1]).repeat(n_trees[k]) for k in asked]
         ends = _walked(
             self._table.nodes,
             _ordered(x.numpy().ravel()),
             np.concatenate(root),
-            np.concatenate(place),
+            np.concatenate(first),
         )
-        found, way = [], 0
-        for one, some in pairs:
-            n_trees, w = len(one.roots), one.value.shape[1]
-            own = ends[way : way + len(some) * n_trees]
-            said = one.value.index_select(0, torch.from_numpy(own - one.first))
-            mean = said.view(-1, n_trees, w).double().mean(dim=1)
-            found.append(mean.to(x.dtype))
+        found, way = {}, 0
+        for k, one in asked.items():
+            own = ends[way : way + len(rows[k]) * n_trees[k]] - one.first
+            said = one.value.index_select(0, torch.from_numpy(own)).double()
+            mean = said.view(len(rows[k]), n_trees[k], -1).mean(dim=1)
+            found[k] = mean.to(x.dtype)
             way += len(own)
         return found
 

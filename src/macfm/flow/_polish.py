@@ -74,6 +74,7 @@ class Polish(nn.Module):
         super().__init__()
         self.trees = nn.ModuleList(trees)
         self._grove = Grove(trees)
+        self._first = [int(one.place[0]) for one in trees]
         self.levels = nn.ModuleList(levels)
         self.register_buffer("share", share)
         self.register_buffer("spread", spread)
@@ -92,15 +93,14 @@ class Polish(nn.Module):
 
         The rows after the first `n_rows` are padding, whose mean stays as it is.
         """
-        places = [trees.place for trees in self.trees]
         found, polished = mean.clone(), mean
-        hidden = ~observed[:n_rows, [int(place[0]) for place in places]]
-        for _ in range(_N_SWEEPS if places else 0):
+        hidden = ~observed[:n_rows, self._first]
+        for _ in range(_N_SWEEPS if self._first else 0):
             n_hidden = hidden.sum(dim=0).tolist()
-            rows = torch.nonzero(hidden.T)[:, 1].split(n_hidden)
-            said = self._grove(polished, rows)
-            for place, some, values in zip(places, rows, said, strict=True):
-                found[some[:, None], place] = values
+            by_column = torch.nonzero(hidden.T)[:, 1].split(n_hidden)
+            rows = {k: some for k, some in enumerate(by_column) if n_hidden[k]}
+            for k, said in self._grove(polished, rows).items():
+                found[rows[k][:, None], self.trees[k].place] = said
             polished = torch.where(observed, x, torch.lerp(mean, found, self.share))
             # Trees do not see their own column: a row that lacks no other looks to them
             # as it did before.
