@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -34,14 +35,14 @@ class NumericTransform:
 
     #: Values are first divided by ``2**exponent``, which is exact and keeps sums of
     #: squares of values like 1e300 finite.
-    exponent: int
+    exponent: int | np.ndarray
     #: Scaled values and their normal scores; both empty for "standard"; shape
     #: (n_landmarks,).
     landmarks: np.ndarray
     scores: np.ndarray
     #: Population moments of the scaled values or their scores.
-    mean: float
-    std: float
+    mean: float | np.ndarray
+    std: float | np.ndarray
 
     @classmethod
     def fit(cls, values: np.ndarray, method: str) -> NumericTransform:
@@ -55,6 +56,15 @@ class NumericTransform:
             landmarks = scores = np.empty(0)
         mean, std = _moments(scaled)
         return cls(exponent, landmarks, scores, mean, std)
+
+    @classmethod
+    def side_by_side(cls, each: Sequence[NumericTransform]) -> NumericTransform:
+        """Join transforms without landmarks: values of k columns, shape (n, k)."""
+        exponent, mean, std = (
+            np.array([getattr(one, field) for one in each])
+            for field in ("exponent", "mean", "std")
+        )
+        return cls(exponent, np.empty(0), np.empty(0), mean, std)
 
     def forward(self, values: np.ndarray) -> np.ndarray:
         """Encode finite values, shape (n,), as float64."""
