@@ -35,6 +35,7 @@ from macfm.table._transform import NumericTransform
 
 Codec = NumberCodec | OrdinalCodec | BinaryCodec | OneHotCodec | BitsCodec
 
+_ROWS_AT_A_TIME = 8_192
 _COMPARABLE = {"float": "number", "integer": "number"}
 
 
@@ -143,12 +144,14 @@ class TableEncoder:
         positions, places, transform = self._alike
         if table.floats is None or not positions:
             return ()
-        values = table.floats[:, positions].astype(float)
-        if np.isinf(values).any():
-            return ()  # the column at fault will be named
-        known = table.observed[:, positions]
-        x[:, places] = np.where(known, transform.forward(values), 0.0)
-        observed[:, places] = known
+        for start in range(0, table.n_rows, _ROWS_AT_A_TIME):
+            some = slice(start, start + _ROWS_AT_A_TIME)
+            values = table.floats[some, positions].astype(float)
+            if np.isinf(values).any():
+                return ()  # the column at fault will be named
+            known = table.observed[some, positions]
+            x[some, places] = np.where(known, transform.forward(values), 0.0)
+            observed[some, places] = known
         return frozenset(positions)
 
     @cached_property
