@@ -52,8 +52,12 @@ def same(found, expected):
 
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
 @pytest.mark.parametrize("together", [3, 64, 2**15])
-def test_a_grove_says_what_its_trees_say(trees, together, n_threads, monkeypatch):
+@pytest.mark.parametrize("at_a_time", [1, 1_000, 2**20])
+def test_a_grove_says_what_its_trees_say(
+    trees, together, at_a_time, n_threads, monkeypatch
+):
     monkeypatch.setattr(_grove, "_TOGETHER", together)
+    monkeypatch.setattr(_grove, "_AT_A_TIME", at_a_time)
     monkeypatch.setattr(torch, "get_num_threads", lambda: n_threads)
     x, rows = rows_of(200), some_rows(200)
     expected = {k: trees[k](x[some]) for k, some in rows.items()}

@@ -1,5 +1,7 @@
 """Trees and spreads move answers as far as held-out rows say, and no observed cell."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -180,6 +182,15 @@ def test_trees_are_asked_again_only_where_another_column_has_changed():
     assert center.polished[1].tolist() == [5.0, 2.0, 3.0]
     # Each column hears what was first said of the other: 4 and 4.
     assert center.polished[2].tolist() == [8.0, 8.0, 4.0]
+
+
+def test_a_copy_asks_its_own_trees():
+    """Buffers of a copy that goes to a GPU must be those that are asked."""
+    ones = torch.ones(D)
+    polish = Polish([Says([0], torch.sin)], ones, ones, ones > 0, levels=[])
+    other = copy.deepcopy(polish)
+    assert other._grove.trees[0] is other.trees[0]
+    assert other.trees[0] is not polish.trees[0]
 
 
 CODES = {

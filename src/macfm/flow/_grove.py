@@ -21,6 +21,8 @@ _STEP_BITS = 24
 _MAX_FEATURE = 2**8 - 1
 # Ways walked together: what they read and write stays in a core's cache.
 _TOGETHER = 2**15
+# Beyond so many ways columns are asked one after the other, which bounds memory.
+_AT_A_TIME = 2**20
 # Those that have ended are taken out after some steps, and then every few.
 _FIRST_LOOK = 6
 _LOOK_EVERY = 3
@@ -47,6 +49,24 @@ class _Table:
     columns: list[_Column]
     """Where those of each column are."""
 
+    def find(
+        self, rows: Mapping[int, Tensor], values: np.ndarray, x: Tensor
+    ) -> dict[int, Tensor]:
+        """Find columns in rows of ``x``, whose ``values`` are in flat order."""
+        asked = {k: self.columns[k] for k in rows}
+        n_trees = {k: len(one.roots) for k, one in asked.items()}
+        root = [np.tile(one.roots, len(rows[k])) for k, one in asked.items()]
+        place = [(rows[k].numpy() * x.shape[1]).repeat(n_trees[k]) for k in asked]
+        ends = _walked(self.nodes, values, np.concatenate(root), np.concatenate(place))
+        found, way = {}, 0
+        for k, one in asked.items():
+            own = ends[way : way + len(rows[k]) * n_trees[k]] - one.first
+            said = one.value.index_select(0, torch.from_numpy(own)).double()
+            mean = said.view(len(rows[k]), n_trees[k], -1).mean(dim=1)
+            found[k] = mean.to(x.dtype)
+            way += len(own)
+        return found
+
 
 class Grove:
     """The trees of several columns, asked for all their holes at once.
@@ -65,7 +85,7 @@ class Grove:
     """
 
     def __init__(self, trees: Sequence[ColumnTrees]) -> None:
-        self._trees = list(trees)
+        self.trees = list(trees)
         self._table: _Table | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -79,29 +99,21 @@ class Grove:
         by its place among the trees; what is found has the shape ``(n_k, w)``.
         """
         if x.device.type != "cpu":
-            return {k: self._trees[k](x[some]) for k, some in rows.items()}
-        if not rows:
-            return {}
+            return {k: self.trees[k](x[some]) for k, some in rows.items()}
         if self._table is None:
-            self._table = _packed(self._trees)
-        asked = {k: self._table.columns[k] for k in rows}
-        n_trees = {k: len(one.roots) for k, one in asked.items()}
-        root = [np.tile(one.roots, len(rows[k])) for k, one in asked.items()]
-        first = [(rows[k].numpy() * x.shape[1]).repeat(n_trees[k]) for k in asked]
-        ends = _walked(
-            self._table.nodes,
-            _ordered(x.numpy().ravel()),
-            np.concatenate(root),
-            np.concatenate(first),
-        )
-        found, way = {}, 0
-        for k, one in asked.items():
-            own = ends[way : way + len(rows[k]) * n_trees[k]] - one.first
-            said = one.value.index_select(0, torch.from_numpy(own)).double()
-            mean = said.view(len(rows[k]), n_trees[k], -1).mean(dim=1)
-            found[k] = mean.to(x.dtype)
-            way += len(own)
-        return found
+            self._table = _packed(self.trees)
+        values = _ordered(x.numpy().ravel())
+        found: dict[int, Tensor] = {}
+        part: dict[int, Tensor] = {}
+        n_ways = 0
+        for k, some in rows.items():
+            own = len(some) * len(self._table.columns[k].roots)
+            if part and n_ways + own > _AT_A_TIME:
+                found |= self._table.find(part, values, x)
+                part, n_ways = {}, 0
+            part[k] = some
+            n_ways += own
+        return found | self._table.find(part, values, x) if part else found
 
 
 def _packed(grown: Sequence[ColumnTrees]) -> _Table:
