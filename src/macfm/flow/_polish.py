@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -82,9 +83,8 @@ class Polish(nn.Module):
 
     def with_trees(self, trees: Sequence[ColumnTrees]) -> Polish:
         """Return the same with other trees of the same columns."""
-        return Polish(
-            trees, self.share, self.spread, self.moves, levels=list(self.levels)
-        )
+        levels = cast("list[Levels]", list(self.levels))
+        return Polish(trees, self.share, self.spread, self.moves, levels=levels)
 
     def center(
         self, x: Tensor, observed: Tensor, mean: Tensor, *, n_rows: int
@@ -100,7 +100,7 @@ class Polish(nn.Module):
             by_column = torch.nonzero(hidden.T)[:, 1].split(n_hidden)
             rows = {k: some for k, some in enumerate(by_column) if n_hidden[k]}
             for k, said in self._grove(polished, rows).items():
-                found[rows[k][:, None], self.trees[k].place] = said
+                found[rows[k][:, None], self._grove.trees[k].place] = said
             polished = torch.where(observed, x, torch.lerp(mean, found, self.share))
             # Trees do not see their own column: a row that lacks no other looks to them
             # as it did before.

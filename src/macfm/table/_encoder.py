@@ -31,7 +31,7 @@ from macfm.table._objects import object_limits
 from macfm.table._schema import TableSchema, check_columns
 from macfm.table._stored import check_arrays
 from macfm.table._summary import summarise
-from macfm.table._transform import NumericTransform
+from macfm.table._transform import SideBySide
 
 Codec = NumberCodec | OrdinalCodec | BinaryCodec | OneHotCodec | BitsCodec
 
@@ -155,7 +155,7 @@ class TableEncoder:
         return frozenset(positions)
 
     @cached_property
-    def _alike(self) -> tuple[list[int], list[int], NumericTransform]:
+    def _alike(self) -> tuple[list[int], list[int], SideBySide]:
         """Positions, coordinates and transforms of numbers that are scaled only."""
         alike = [
             (j, place.start, codec.transform)
@@ -166,8 +166,8 @@ class TableEncoder:
             and codec.origin == 0
             and not len(codec.transform.landmarks)
         ]
-        positions, places, transforms = ([part[k] for part in alike] for k in range(3))
-        return positions, places, NumericTransform.side_by_side(transforms)
+        transforms = SideBySide.of([one for _, _, one in alike])
+        return [j for j, _, _ in alike], [place for _, place, _ in alike], transforms
 
     def complete(self, table: Table, x: np.ndarray, *, drawn: bool = False) -> Any:
         """Return a native copy in which missing cells are decoded from x, (n_rows, d).

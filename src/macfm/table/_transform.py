@@ -35,14 +35,14 @@ class NumericTransform:
 
     #: Values are first divided by ``2**exponent``, which is exact and keeps sums of
     #: squares of values like 1e300 finite.
-    exponent: int | np.ndarray
+    exponent: int
     #: Scaled values and their normal scores; both empty for "standard"; shape
     #: (n_landmarks,).
     landmarks: np.ndarray
     scores: np.ndarray
     #: Population moments of the scaled values or their scores.
-    mean: float | np.ndarray
-    std: float | np.ndarray
+    mean: float
+    std: float
 
     @classmethod
     def fit(cls, values: np.ndarray, method: str) -> NumericTransform:
@@ -57,24 +57,12 @@ class NumericTransform:
         mean, std = _moments(scaled)
         return cls(exponent, landmarks, scores, mean, std)
 
-    @classmethod
-    def side_by_side(cls, each: Sequence[NumericTransform]) -> NumericTransform:
-        """Join transforms without landmarks: values of k columns, shape (n, k)."""
-        exponent, mean, std = (
-            np.array([getattr(one, field) for one in each])
-            for field in ("exponent", "mean", "std")
-        )
-        return cls(exponent, np.empty(0), np.empty(0), mean, std)
-
     def forward(self, values: np.ndarray) -> np.ndarray:
         """Encode finite values, shape (n,), as float64."""
-        with np.errstate(over="ignore", under="ignore"):
-            scaled = np.ldexp(values, -self.exponent)
+        scaled = _shifted(values, self.exponent)
         if len(self.landmarks):
             scaled = np.interp(scaled, self.landmarks, self.scores)
-        with np.errstate(over="ignore"):
-            x = (scaled - self.mean) / self.std
-        return np.clip(x, -X_LIMIT, X_LIMIT)
+        return _standardised(scaled, self.mean, self.std)
 
     def inverse(self, x: np.ndarray) -> np.ndarray:
         """Decode finite x, shape (n,); the result is finite."""
@@ -108,6 +96,29 @@ class NumericTransform:
         )
 
 
+@dataclass(frozen=True)
+class SideBySide:
+    """Transforms of k columns without landmarks; arrays of shape (k,)."""
+
+    exponent: np.ndarray
+    mean: np.ndarray
+    std: np.ndarray
+
+    @classmethod
+    def of(cls, transforms: Sequence[NumericTransform]) -> SideBySide:
+        """Put transforms beside each other."""
+        assert not any(len(one.landmarks) for one in transforms)
+        return cls(
+            np.array([one.exponent for one in transforms], dtype=np.int64),
+            np.array([one.mean for one in transforms]),
+            np.array([one.std for one in transforms]),
+        )
+
+    def forward(self, values: np.ndarray) -> np.ndarray:
+        """Encode values, shape (n, k), each as its column alone; NaN stays."""
+        return _standardised(_shifted(values, self.exponent), self.mean, self.std)
+
+
 def heavy_tailed(values: np.ndarray) -> bool:
     """Tell whether kurtosis or skewness is beyond what a plain scaling suits."""
     if not len(values):
@@ -117,6 +128,20 @@ def heavy_tailed(values: np.ndarray) -> bool:
     z = (scaled - mean) / std
     skewness, kurtosis = np.mean(z**3), np.mean(z**4) - 3
     return bool(kurtosis > KURTOSIS_LIMIT or abs(skewness) > SKEWNESS_LIMIT)
+
+
+def _shifted(values: np.ndarray, exponent: int | np.ndarray) -> np.ndarray:
+    """Divide by a power of two."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.ldexp(values, -exponent)
+
+
+def _standardised(
+    scaled: np.ndarray, mean: float | np.ndarray, std: float | np.ndarray
+) -> np.ndarray:
+    """Bring to mean 0 and variance 1, within the limit."""
+    with np.errstate(over="ignore"):
+        return np.clip((scaled - mean) / std, -X_LIMIT, X_LIMIT)
 
 
 def _exponent(values: np.ndarray) -> int:
