@@ -1,5 +1,7 @@
 """Trees and spreads move answers as far as held-out rows say, and no observed cell."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -35,9 +37,19 @@ class Says(nn.Module):
         return self.answer(x)
 
 
+class Grove:
+    """Asks one column after the other."""
+
+    def __init__(self, trees):
+        self.trees = list(trees)
+
+    def __call__(self, x, rows):
+        return {k: self.trees[k](x[some]) for k, some in rows.items()}
+
+
 @pytest.fixture(autouse=True)
 def _trees_of_any_kind(monkeypatch):
-    monkeypatch.setattr("macfm.flow._polish.ColumnTrees", Says)
+    monkeypatch.setattr("macfm.flow._polish.Grove", Grove)
 
 
 def guide_alone(scale=1.0):
@@ -137,12 +149,48 @@ def test_observed_coordinates_stay_in_the_mean_and_in_draws():
     )
     x = noise(20)
     observed = torch.rand(20, D, generator=torch.Generator().manual_seed(0)) < 0.5
-    center = polish.center(x, observed, torch.where(observed, x, 0.0))
+    mean = torch.where(observed, x, 0.0)
+    center = polish.center(x, observed, mean, n_rows=20)
     assert torch.equal(center.polished[observed], x[observed])
     assert (center.polished[~observed] == 9).all()
     drawn = torch.where(observed, x, noise(20)[None])
     moved = move(polish, drawn, center, observed)
     assert torch.equal(moved[0][observed], x[observed])
+
+
+def test_trees_are_asked_again_only_where_another_column_has_changed():
+    asked = [[] for _ in range(D)]
+
+    def answer(k):
+        def said(row):
+            asked[k].append(len(row))
+            return row.sum(dim=1, keepdim=True) - row[:, k : k + 1]
+
+        return Says([k], said)
+
+    ones = torch.ones(D)
+    trees = [answer(k) for k in range(D)]
+    polish = Polish(trees, ones, ones, ones > 0, levels=[])
+    observed = torch.tensor(
+        [[1, 1, 1], [0, 1, 1], [0, 0, 1], [1, 1, 0], [0, 0, 0], [0, 0, 0]]
+    ).bool()
+    x = torch.where(observed, torch.arange(6.0)[:, None] + torch.arange(D), 0.0)
+    center = polish.center(x, observed, x, n_rows=5)
+    # The last row is padding: nobody is asked, and its mean stays.
+    assert asked == [[3, 2], [2, 2], [2, 1]]
+    assert torch.equal(center.polished[5], x[5])
+    assert center.polished[1].tolist() == [5.0, 2.0, 3.0]
+    # Each column hears what was first said of the other: 4 and 4.
+    assert center.polished[2].tolist() == [8.0, 8.0, 4.0]
+
+
+def test_a_copy_asks_its_own_trees():
+    """Buffers of a copy that goes to a GPU must be those that are asked."""
+    ones = torch.ones(D)
+    polish = Polish([Says([0], torch.sin)], ones, ones, ones > 0, levels=[])
+    other = copy.deepcopy(polish)
+    assert other._grove.trees[0] is other.trees[0]
+    assert other.trees[0] is not polish.trees[0]
 
 
 CODES = {

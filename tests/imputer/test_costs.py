@@ -77,6 +77,19 @@ def test_rows_without_holes_cost_nothing(model):
     assert rows_evaluated(lambda: model.transform(mixed)) == len(x)
 
 
+def test_few_rows_are_not_shared_out(model, monkeypatch):
+    """Looking which cores are free takes longer than one row."""
+
+    def look(n_threads):
+        raise AssertionError("nobody should look")
+
+    monkeypatch.setattr("macfm.imputer._training.worthwhile_threads", look)
+    model.set_params(n_trials=0)
+    model.transform(rows_with_holes(100))
+    with pytest.raises(AssertionError, match="nobody should look"):
+        model.transform(rows_with_holes(500))
+
+
 def every_use(x):
     model = MACFMImputer(**SMALL, n_networks=2, dropout=0.5).fit(x)
     return [model.transform(x), *model.sample(x, n_draws=2)]

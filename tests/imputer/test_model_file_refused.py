@@ -15,6 +15,7 @@ import safetensors.numpy
 import torch
 
 from macfm import MACFMImputer, ModelFileError, describe_model
+from macfm.imputer import _saved_polish
 from macfm.imputer._model_file import _container, pack, read
 
 
@@ -383,3 +384,25 @@ def test_forged_places_of_tensors_are_refused(small, old, new):
     digest = hashlib.sha256(head).hexdigest().encode()
     with pytest.raises(ModelFileError):
         read(head.replace(b"0" * 64, digest, 1) + body)
+
+
+@pytest.mark.parametrize("limit", ["MAX_STEP", "MAX_COORDINATES"])
+def test_trees_too_large_to_be_walked_are_refused(limit, monkeypatch):
+    group = np.arange(3)
+    arrays = {"share": np.ones(3), "spread": np.ones(3)}
+    arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
+    arrays["moves"] = np.ones(3, dtype=np.uint8)
+    tree = {  # a root with two leaves
+        "place": np.array([0]),
+        "roots": np.array([0]),
+        "feature": np.array([1, 1, 1], dtype=np.int32),
+        "right": np.array([2, 1, 2], dtype=np.int32),
+        "threshold": np.array([0, -np.inf, -np.inf], dtype=np.float32),
+        "value": np.zeros((3, 1), dtype=np.float32),
+        "depth": np.array([1]),
+    }
+    arrays |= {f"tree.0.{name}": array for name, array in tree.items()}
+    assert len(_saved_polish.from_arrays(arrays, group=group).trees) == 1
+    monkeypatch.setattr(_saved_polish, limit, 1)
+    with pytest.raises(ValueError, match="not sound"):
+        _saved_polish.from_arrays(arrays, group=group)

@@ -470,3 +470,78 @@ def test_no_rows_and_no_columns():
     categories = pd.DataFrame({"a": pd.Categorical([None, None])})
     assert fit(categories).schema.columns[0].kind == "empty"
     assert [c.kind for c in fit(frame.iloc[:0]).schema.columns] == ["empty", "empty"]
+
+
+def numbers(n=60):
+    """Columns of floats of every kind, each with holes."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "plain": rng.normal(3, 2, n),
+            "large": rng.normal(size=n) * 1e300,
+            "whole": rng.integers(0, 50, n).astype(float),
+            "heavy": np.exp(3 * rng.normal(size=n)),
+            "often": np.where(rng.random(n) < 0.5, 0.0, rng.normal(size=n)),
+            "two": rng.integers(0, 2, n).astype(float),
+            "ignored": rng.normal(size=n),
+        }
+    )
+    return frame.mask(rng.random(frame.shape) < 0.2)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("as_array", [True, False])
+def test_floats_are_encoded_at_once_as_one_by_one(dtype, as_array, monkeypatch):
+    too_large = ["large"] if dtype == "float32" else []
+    frame = numbers().drop(columns=too_large).astype(dtype)
+    table = as_table(frame)
+    transforms = {"heavy": "quantile"}
+    schema = TableSchema.infer(
+        table, numeric_transform=transforms, ignore=["ignored"], atoms=True
+    )
+    encoder = TableEncoder.fit(table, schema)
+    later = as_table(frame.to_numpy(), columns=schema.names) if as_array else table
+    monkeypatch.setattr("macfm.table._encoder._ROWS_AT_A_TIME", 7)
+    at_once = encoder.encode(later)
+    monkeypatch.setattr(TableEncoder, "_encode_alike", lambda *_: ())
+    one_by_one = encoder.encode(later)
+    assert at_once.x.tobytes() == one_by_one.x.tobytes()
+    assert at_once.observed.tobytes() == one_by_one.observed.tobytes()
+
+
+def test_an_infinity_among_floats_is_named():
+    frame = numbers()
+    table = as_table(frame)
+    encoder = TableEncoder.fit(table, TableSchema.infer(table))
+    frame.loc[3, "plain"] = np.inf
+    with pytest.raises(ValueError, match="column 'plain' holds inf in 1 cell"):
+        encoder.encode(as_table(frame))
+
+
+class Named(pd.DataFrame):
+    """A frame of a user's own type."""
+
+    @property
+    def _constructor(self):
+        return Named
+
+
+@pytest.mark.parametrize("frame_type", [pd.DataFrame, Named])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_frame_of_floats_keeps_all_but_its_holes(frame_type, dtype):
+    index = pd.Index([f"row {k}" for k in range(60)], name="rows")
+    frame = frame_type(numbers().drop(columns="large").set_index(index).astype(dtype))
+    frame.columns.name = "columns"
+    frame.attrs["source"] = "made up"
+    before = frame.copy()
+    table = as_table(frame)
+    encoder = TableEncoder.fit(table, TableSchema.infer(table))
+    filled = encoder.complete(table, encoder.encode(table).x)
+    assert type(filled) is frame_type
+    assert filled.attrs == {"source": "made up"}
+    pd.testing.assert_index_equal(filled.index, index)
+    pd.testing.assert_index_equal(filled.columns, frame.columns)
+    assert set(filled.dtypes) == {np.dtype(dtype)}
+    assert not filled.isna().any(axis=None)
+    pd.testing.assert_frame_equal(frame, before)  # nothing was written into it
+    pd.testing.assert_frame_equal(filled.where(frame.notna()), frame, check_exact=True)

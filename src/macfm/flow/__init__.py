@@ -10,6 +10,7 @@ from macfm.flow._cells import (
 )
 from macfm.flow._forest import ColumnTrees, fit_trees
 from macfm.flow._gaussian import fit_gaussian
+from macfm.flow._grove import MAX_STEP
 from macfm.flow._guide import MAX_COORDINATES, Gaussian, Guess
 from macfm.flow._levels import Levels
 from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
@@ -71,6 +72,7 @@ from macfm.flow.network import (
 
 __all__ = [
     "MAX_COORDINATES",
+    "MAX_STEP",
     "N_KNOTS",
     "ROW_STEP",
     "Atoms",

@@ -89,7 +89,8 @@ def calibrate(
     moves = is_num.index_fill(0, atoms, False)
     half = Polish(trees, 0.5 * ones, ones, moves, levels=())
     mean = validation.mean(network, path=path)
-    center = half.center(validation.x, validation.masks.cond, mean)
+    rows = validation.x, validation.masks.cond, mean
+    center = half.center(*rows, n_rows=len(validation.x))
     share = _share(center, validation, group=group, is_num=is_num)
     # Categories in bits cannot be drawn again, so trees have no say in them.
     spoken = is_num.clone()
@@ -101,7 +102,7 @@ def calibrate(
     drawn_again = [one for one in known if int(one.place[0]) in believed]
     polish = Polish(kept, share, ones.clone(), moves, levels=drawn_again)
     polish = polish.to(group.device)
-    center = polish.center(validation.x, validation.masks.cond, mean)
+    center = polish.center(*rows, n_rows=len(validation.x))
     polish.spread.copy_(
         _spread(
             network,

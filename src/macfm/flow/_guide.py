@@ -13,6 +13,8 @@ from torch.nn import functional as F
 MAX_COORDINATES = 160
 # Rows with similarly many unknown coordinates are factorised together.
 _N_CHUNKS = 8
+# Fewer rows are not worth a factorisation of their own.
+_CHUNK_ROWS = 64
 _CHUNK_CELLS = 2**24
 
 
@@ -184,7 +186,7 @@ def _by_count(m_cond: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     n_unknown = (~m_cond).sum(dim=1)
     order = torch.argsort(n_unknown, stable=True)
     first = torch.argsort(m_cond.to(torch.uint8), dim=1, stable=True)
-    size = max(-(-len(order) // _N_CHUNKS), 1)
+    size = max(-(-len(order) // _N_CHUNKS), _CHUNK_ROWS)
     most = max(_CHUNK_CELLS // max(d, 1) ** 2, 1)
     for rows in order.split(min(size, most)):
         k = int(n_unknown[rows[-1]])

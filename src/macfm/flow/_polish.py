@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from macfm.flow._forest import ColumnTrees
+from macfm.flow._grove import Grove
 from macfm.flow._levels import Levels
 from macfm.flow._noise import keyed_normal
 
@@ -72,22 +74,37 @@ class Polish(nn.Module):
     ) -> None:
         super().__init__()
         self.trees = nn.ModuleList(trees)
+        self._grove = Grove(trees)
+        self._first = [int(one.place[0]) for one in trees]
         self.levels = nn.ModuleList(levels)
         self.register_buffer("share", share)
         self.register_buffer("spread", spread)
         self.register_buffer("moves", moves)
 
-    def center(self, x: Tensor, observed: Tensor, mean: Tensor) -> Center:
-        """Add what the trees say to the networks' mean of rows ``(n, d)``."""
-        polished = mean
-        for _ in range(_N_SWEEPS if len(self.trees) else 0):
-            found = mean.clone()
-            for trees in self.trees:
-                assert isinstance(trees, ColumnTrees)
-                place = trees.place
-                rows = torch.nonzero(~observed[:, place[0]]).squeeze(1)
-                found[rows[:, None], place] = trees(polished[rows])
+    def with_trees(self, trees: Sequence[ColumnTrees]) -> Polish:
+        """Return the same with other trees of the same columns."""
+        levels = cast("list[Levels]", list(self.levels))
+        return Polish(trees, self.share, self.spread, self.moves, levels=levels)
+
+    def center(
+        self, x: Tensor, observed: Tensor, mean: Tensor, *, n_rows: int
+    ) -> Center:
+        """Add what the trees say to the networks' mean of rows ``(n, d)``.
+
+        The rows after the first `n_rows` are padding, whose mean stays as it is.
+        """
+        found, polished = mean.clone(), mean
+        hidden = ~observed[:n_rows, self._first]
+        for _ in range(_N_SWEEPS if self._first else 0):
+            n_hidden = hidden.sum(dim=0).tolist()
+            by_column = torch.nonzero(hidden.T)[:, 1].split(n_hidden)
+            rows = {k: some for k, some in enumerate(by_column) if n_hidden[k]}
+            for k, said in self._grove(polished, rows).items():
+                found[rows[k][:, None], self._grove.trees[k].place] = said
             polished = torch.where(observed, x, torch.lerp(mean, found, self.share))
+            # Trees do not see their own column: a row that lacks no other looks to them
+            # as it did before.
+            hidden = hidden & (hidden.sum(dim=1, keepdim=True) > 1)
         return Center(networks=mean, polished=polished)
 
     def move(

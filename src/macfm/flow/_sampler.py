@@ -144,7 +144,7 @@ def center_of(
     if polish is None:
         return None
     mean = _network_mean(network, batch, path=path, seed=seed)
-    return polish.center(batch.x, batch.observed, mean)
+    return polish.center(batch.x, batch.observed, mean, n_rows=batch.n_rows)
 
 
 def _polish_of(network: nn.Module) -> Polish | None:

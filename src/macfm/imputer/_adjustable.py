@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
@@ -22,6 +23,12 @@ class Adjustable(BaseEstimator):
     """An estimator whose expert settings lie together and are reached one by one."""
 
     settings: Mapping[str, Any] | None
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Read the constructor's signature once; every call of a model asks for it."""
+        return super()._get_param_names()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.

@@ -487,7 +487,8 @@ class MACFMImputer(FittedAttributes):
         return table
 
     def _wishes(self, table: Table) -> Wishes | None:
-        return wishes_of(self.schema_, table, self.get_params(deep=False))
+        wanted = {"leave": self.leave, "derive": self.derive}
+        return wishes_of(self.schema_, table, wanted)
 
     def _written(self, X: Any, table: Table, cells: Cells) -> Any:
         """Write filled cells into a copy of the table, with indicators if asked."""

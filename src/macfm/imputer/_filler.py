@@ -25,10 +25,12 @@ from macfm.flow import (
     trajectories,
 )
 from macfm.imputer._settings import ReadOut
-from macfm.imputer._training import reproducible
+from macfm.imputer._training import alone
 
 # A GPU evaluates so many times more points at a time.
 _GPU_TIMES = 32
+# So few points are evaluated sooner by one thread than shared out.
+_FEW_POINTS = 256
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Filler:
     def _conditional_mean(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
         filled = []
         noise = sees_noise_at_start(self.network)
-        ready = self._ready(x, observed, batch_size=self._batch_size, noise=noise)
+        ready = self._ready(x, observed, n_draws=1, noise=noise)
         with ready as (network, batches):
             for batch in batches:
                 mean = conditional_mean(network, batch, path=self.path, seed=self.seed)
@@ -91,13 +93,12 @@ class Filler:
         """
         atoms = self.atoms.to(self.device)
         n_points = self._batch_size
-        n_rows = max(n_points // len(draws), ROW_STEP)
         n_together = max(n_points // ROW_STEP, 1)
         pieces = [
             draws[start : start + n_together]
             for start in range(0, len(draws), n_together)
         ]
-        ready = self._ready(x, observed, batch_size=n_rows, noise=True)
+        ready = self._ready(x, observed, n_draws=len(draws), noise=True)
         with ready as (network, batches):
             for batch in batches:
                 center = center_of(network, batch, path=self.path, seed=self.seed)
@@ -123,10 +124,11 @@ class Filler:
 
     @contextmanager
     def _ready(
-        self, x: np.ndarray, observed: np.ndarray, *, batch_size: int, noise: bool
+        self, x: np.ndarray, observed: np.ndarray, *, n_draws: int, noise: bool
     ) -> Iterator[tuple[nn.Module, Iterator[RowBatch]]]:
         """Put the network on the device and the rows into batches."""
-        with reproducible(self.seed, self.device), torch.no_grad():
+        few = max(len(x), ROW_STEP) * n_draws <= _FEW_POINTS
+        with alone(self.device, few=few), torch.no_grad():
             network = self.network
             if self.device.type != "cpu":
                 network = copy.deepcopy(network).to(self.device)
@@ -139,6 +141,6 @@ class Filler:
                     torch.from_numpy(x).to(self.device),
                     torch.from_numpy(observed).to(self.device),
                     keys,
-                    batch_size=batch_size,
+                    batch_size=max(self._batch_size // n_draws, ROW_STEP),
                 ),
             )

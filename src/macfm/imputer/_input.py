@@ -33,11 +33,12 @@ def read_for_model(estimator: Any, X: Any, model: FittedModel) -> Table:
     _refuse_strangers(X)
     schema = model.schema
     if _is_frame(X) and model.on_frame:
-        try:
-            validate_data(estimator, X, reset=False, skip_check_array=True)
-        except ValueError as error:
-            expected = list(getattr(estimator, "feature_names_in_", ()))
-            raise ValueError(f"{error}{_misplaced(X, expected)}") from None
+        if _names(X) != schema.names:
+            try:
+                validate_data(estimator, X, reset=False, skip_check_array=True)
+            except ValueError as error:
+                expected = list(getattr(estimator, "feature_names_in_", ()))
+                raise ValueError(f"{error}{_misplaced(X, expected)}") from None
         table = as_table(retype_empty(X, schema))
     else:
         # A frame after an array counts as an array, as scikit-learn warns.
@@ -52,6 +53,11 @@ def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and typed
 
 
+def _names(X: Any) -> list[Any]:
+    """Return the names of a frame's columns; those of a pyarrow table lie apart."""
+    return list(getattr(X, "column_names", X.columns))
+
+
 def _refuse_strangers(X: Any) -> None:
     if type(X) in (str, bytes, dict):
         raise TypeError(
@@ -64,6 +70,8 @@ def _refuse_strangers(X: Any) -> None:
 
 def _validated(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     """Return a float array; infinities are left to the table, which names a column."""
+    if not reset and _as_in_fit(estimator, X):
+        return X
     return validate_data(
         estimator,
         X,
@@ -74,9 +82,20 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     )
 
 
+def _as_in_fit(estimator: Any, X: Any) -> bool:
+    """Whether an array is one of which scikit-learn has nothing to say."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in (np.float64, np.float32)
+        and X.ndim == 2
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+    )
+
+
 def _misplaced(X: Any, expected: list[Any]) -> str:
     """Name the first column out of place, if that is all that is wrong."""
-    came = list(getattr(X, "column_names", X.columns))
+    came = _names(X)
     if sorted(map(str, came)) != sorted(expected) or came == expected:
         return ""
     place = next(j for j, name in enumerate(expected) if came[j] != name)

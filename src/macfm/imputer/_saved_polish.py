@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
-from macfm.flow import ColumnTrees, Levels, Polish
+from macfm.flow import MAX_COORDINATES, MAX_STEP, ColumnTrees, Levels, Polish
 
 _KINDS = {
     "place": np.int64,
@@ -91,6 +91,8 @@ def _trees(left: dict[str, np.ndarray], prefix: str, group: np.ndarray) -> Colum
         and ((parts["feature"] >= 0) & (parts["feature"] < len(group))).all()
         and ((leaf & (parts["threshold"] == -np.inf)) | (right > own + 1)).all()
         and (right < n).all()
+        and (right - own).max() <= MAX_STEP
+        and len(group) <= MAX_COORDINATES
         and not np.isnan(parts["threshold"]).any()
         and len(roots) > 0
         and ((roots >= 0) & (roots < n)).all()

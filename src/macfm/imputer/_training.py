@@ -110,31 +110,42 @@ def resolve_device(device: str) -> torch.device:
 
 
 @contextmanager
-def reproducible(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed torch for layers and dropout, and put everything back afterwards.
+def alone(device: torch.device, *, few: bool) -> Iterator[None]:
+    """Set torch's threads and precision, and put both back afterwards.
 
     One at a time: Python threads that fit at once wait for each other, and each gets
     the model it would get alone.
 
     Elementwise functions on the CPU cut their work by the number of threads, and the
     last bits of a cut that is no multiple of the vector length differ. Powers of two
-    always give whole vectors, so as many threads are used, and no more than pay.
+    always give whole vectors, so as many threads are used, and no more than pay: for a
+    few rows one, and nobody looks how many cores are free.
     """
     with _ALONE:
         n_threads = torch.get_num_threads()
         precision = torch.get_float32_matmul_precision()
-        devices = [device] if device.type == "cuda" else []
-        with torch.random.fork_rng(devices=devices):
-            torch.default_generator.manual_seed(seed)
-            torch.set_num_threads(worthwhile_threads(n_threads))
-            if device.type == "cuda":
-                torch.cuda.manual_seed_all(seed)
-                torch.set_float32_matmul_precision("high")  # TF32
-            try:
-                yield
-            finally:
+        n_used = 1 if few else worthwhile_threads(n_threads)
+        if n_used != n_threads:
+            torch.set_num_threads(n_used)
+        if device.type == "cuda":
+            torch.set_float32_matmul_precision("high")  # TF32
+        try:
+            yield
+        finally:
+            if n_used != n_threads:
                 torch.set_num_threads(n_threads)
-                torch.set_float32_matmul_precision(precision)
+            torch.set_float32_matmul_precision(precision)
+
+
+@contextmanager
+def reproducible(seed: int, device: torch.device) -> Iterator[None]:
+    """Be `alone`, with torch seeded for layers and dropout."""
+    devices = [device] if device.type == "cuda" else []
+    with alone(device, few=False), torch.random.fork_rng(devices=devices):
+        torch.default_generator.manual_seed(seed)
+        if device.type == "cuda":
+            torch.cuda.manual_seed_all(seed)
+        yield
 
 
 def atoms_of(encoder: TableEncoder) -> Atoms:
@@ -412,7 +423,7 @@ class _Course:
                 max_seconds=math.inf,
                 only=polish.share > 0,
             )
-            polish.trees = nn.ModuleList(grown)
+            return replace(found, polish=polish.with_trees(grown))
         return found
 
     def _seconds_left(self) -> float:

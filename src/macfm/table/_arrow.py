@@ -28,14 +28,20 @@ class ArrowSource:
         """Name the type of column ``j``."""
         return str(self.native.schema.field(j).type)
 
-    def observed(self, j: int) -> np.ndarray:
-        """Tell which cells of column ``j`` hold a value."""
+    def observed(self) -> np.ndarray:
+        """Tell which cells hold a value."""
         import pyarrow as pa
 
-        column = self.native.column(j)
-        if pa.types.is_dictionary(column.type):  # whose entries may be null as well
-            column = column.cast(column.type.value_type)
-        return ~column.is_null(nan_is_null=True).to_numpy()
+        flags = np.empty((self.n_rows, len(self.columns)), dtype=bool)
+        for j, column in enumerate(self.native.itercolumns()):
+            # Entries of a dictionary may be null as well.
+            has_entries = pa.types.is_dictionary(column.type)
+            cells = column.cast(column.type.value_type) if has_entries else column
+            flags[:, j] = ~cells.is_null(nan_is_null=True).to_numpy()
+        return flags
+
+    def floats(self) -> None:
+        """Return None: columns are read one by one."""
 
     def read(self, j: int, observed: np.ndarray) -> ColumnData:
         """Read column ``j`` in canonical form."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,11 @@ from macfm.table._objects import object_limits
 from macfm.table._schema import TableSchema, check_columns
 from macfm.table._stored import check_arrays
 from macfm.table._summary import summarise
+from macfm.table._transform import SideBySide
 
 Codec = NumberCodec | OrdinalCodec | BinaryCodec | OneHotCodec | BitsCodec
 
+_ROWS_AT_A_TIME = 8_192
 _COMPARABLE = {"float": "number", "integer": "number"}
 
 
@@ -122,11 +125,49 @@ class TableEncoder:
         check_columns(self.schema, table)
         x = np.zeros((table.n_rows, self.d), dtype=np.float32)
         observed = np.zeros((table.n_rows, self.d), dtype=bool)
+        alike = self._encode_alike(table, x, observed)
         for j, _, codec, place in self._modelled():
+            if j in alike:
+                continue
             data = _checked(codec.column, table.column(j))
             x[:, place], known = codec.encode(data)
             observed[:, place] = known[:, None]
         return Encoded(x, observed)
+
+    def _encode_alike(
+        self, table: Table, x: np.ndarray, observed: np.ndarray
+    ) -> Collection[int]:
+        """Encode the columns of floats that differ by their scale alone, all at once.
+
+        Returns their positions; what is left is encoded column by column.
+        """
+        positions, places, transform = self._alike
+        if table.floats is None or not positions:
+            return ()
+        for start in range(0, table.n_rows, _ROWS_AT_A_TIME):
+            some = slice(start, start + _ROWS_AT_A_TIME)
+            values = table.floats[some, positions].astype(float)
+            if np.isinf(values).any():
+                return ()  # the column at fault will be named
+            known = table.observed[some, positions]
+            x[some, places] = np.where(known, transform.forward(values), 0.0)
+            observed[some, places] = known
+        return frozenset(positions)
+
+    @cached_property
+    def _alike(self) -> tuple[list[int], list[int], SideBySide]:
+        """Positions, coordinates and transforms of numbers that are scaled only."""
+        alike = [
+            (j, place.start, codec.transform)
+            for j, column, codec, place in self._modelled()
+            if isinstance(codec, NumberCodec)
+            and column.role == "number"
+            and column.width == 1
+            and codec.origin == 0
+            and not len(codec.transform.landmarks)
+        ]
+        transforms = SideBySide.of([one for _, _, one in alike])
+        return [j for j, _, _ in alike], [place for _, place, _ in alike], transforms
 
     def complete(self, table: Table, x: np.ndarray, *, drawn: bool = False) -> Any:
         """Return a native copy in which missing cells are decoded from x, (n_rows, d).
@@ -173,7 +214,7 @@ class TableEncoder:
                 return codec.probabilities(_finite(x[:, place], name))
         raise at_fault(name, "is not a modelled column of categories")
 
-    @property
+    @cached_property
     def atoms(self) -> EncodedAtoms:
         """Where the atoms of columns of numbers lie, and what they are."""
         places: list[tuple[int, int]] = []

@@ -27,8 +27,11 @@ class NativeTable(Protocol):
     def dtype(self, j: int) -> str:
         """Name the type of column ``j``."""
 
-    def observed(self, j: int) -> np.ndarray:
-        """Tell which cells of column ``j`` hold a value, shape (n_rows,)."""
+    def observed(self) -> np.ndarray:
+        """Tell which cells hold a value, shape (n_rows, n_columns)."""
+
+    def floats(self) -> np.ndarray | None:
+        """Return all cells if all columns are of one float type, else None."""
 
     def read(self, j: int, observed: np.ndarray) -> ColumnData:
         """Read column ``j`` in canonical form."""
@@ -75,12 +78,18 @@ class Table:
     def observed(self) -> np.ndarray:
         """True where the cell holds a value, shape (n_rows, n_columns)."""
         if self._observed is None:
-            observed = np.empty((self.n_rows, len(self.columns)), dtype=bool)
-            for j in range(len(self.columns)):
-                observed[:, j] = self._source.observed(j)
+            observed = self._source.observed()
             observed.flags.writeable = False
             self._observed = observed
         return self._observed
+
+    @property
+    def floats(self) -> np.ndarray | None:
+        """All cells, NaN where missing, if all columns are of one float type.
+
+        Shape (n_rows, n_columns); None if they are of others.
+        """
+        return self._source.floats()
 
     def dtype(self, j: int) -> str:
         """Name the native type of column ``j``."""
@@ -169,9 +178,13 @@ class ArraySource:
         """Name the type of column ``j``."""
         return self.native.dtype.name
 
-    def observed(self, j: int) -> np.ndarray:
-        """Tell which cells of column ``j`` hold a value."""
-        return ~np.isnan(self.native[:, j])
+    def observed(self) -> np.ndarray:
+        """Tell which cells hold a value."""
+        return ~np.isnan(self.native)
+
+    def floats(self) -> np.ndarray:
+        """Return all cells."""
+        return self.native
 
     def read(self, j: int, observed: np.ndarray) -> ColumnData:
         """Read column ``j`` in canonical form."""

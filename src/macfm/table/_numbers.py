@@ -52,7 +52,8 @@ class NumberCodec:
         x = np.zeros((len(data.values), self.column.width))
         seen = differences(data.seen, data, self.origin)
         x[data.observed, 0] = self.transform.forward(seen)
-        x[data.observed, 1:] = self.atoms.encode(seen)
+        if self.column.atoms:
+            x[data.observed, 1:] = self.atoms.encode(seen)
         return x, data.observed
 
     def decode(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from macfm.table._column import ColumnData, unsupported
 from macfm.table._objects import box_objects, parse_objects
 from macfm.table._ticks import NANOSECONDS
 
+_FLOATS = {np.dtype(np.float64), np.dtype(np.float32)}
 _TICKS = (-(2**63) + 1, 2**63 - 1)  # the smallest int64 is NaT
 
 
@@ -23,30 +25,59 @@ class PandasSource:
         self.native = native
         self.columns: list[Hashable] = native.columns.tolist()
         self.n_rows = len(native)
-        self._series = [series for _, series in native.items()]
+        self._dtypes = native.dtypes.tolist()
+        kinds = set(self._dtypes)
+        alike = len(kinds) == 1 and kinds <= _FLOATS
+        self._floats = native.to_numpy() if alike else None
+
+    @cached_property
+    def _series(self) -> list[pd.Series]:
+        return [series for _, series in self.native.items()]
 
     def dtype(self, j: int) -> str:
         """Name the type of column ``j``."""
-        return str(self.native.dtypes.iloc[j])
+        return str(self._dtypes[j])
 
-    def observed(self, j: int) -> np.ndarray:
-        """Tell which cells of column ``j`` hold a value."""
-        series = self._series[j]
-        observed = ~np.asarray(series.isna(), dtype=bool)
-        if _is_extension_float(series.dtype):
-            # Beside NA these hold NaN, which isna does not report in every version.
-            numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
-            observed &= ~np.isnan(numbers)
+    def floats(self) -> np.ndarray | None:
+        """Return all cells if all columns are of one float type, else None."""
+        return self._floats
+
+    def observed(self) -> np.ndarray:
+        """Tell which cells hold a value."""
+        if self._floats is not None:
+            return ~np.isnan(self._floats)
+        observed = ~self.native.isna().to_numpy(dtype=bool)
+        for j, dtype in enumerate(self._dtypes):
+            if _is_extension_float(dtype):
+                # Beside NA these hold NaN, which isna does not report in every version.
+                numbers = self._series[j].to_numpy(dtype=np.float64, na_value=np.nan)
+                observed[:, j] &= ~np.isnan(numbers)
         return observed
 
     def read(self, j: int, observed: np.ndarray) -> ColumnData:
         """Read column ``j`` in canonical form."""
-        return read_series(self.columns[j], self._series[j], observed)
+        if self._floats is None:
+            return read_series(self.columns[j], self._series[j], observed)
+        return ColumnData(
+            name=self.columns[j],
+            dtype=self.dtype(j),
+            family="float",
+            values=self._floats[:, j].astype(np.float64),
+            observed=observed,
+            float_type=self._dtypes[j],
+        )
 
     def write(
         self, cells: Mapping[int, tuple[np.ndarray, np.ndarray, ColumnData]]
     ) -> pd.DataFrame:
         """Return a copy in which only the given cells are new."""
+        if self._floats is not None and type(self.native) is pd.DataFrame:
+            numbers = self._floats.copy(order="K")
+            for j, (rows, values, _) in cells.items():
+                numbers[rows, j] = values
+            labels = {"index": self.native.index, "columns": self.native.columns}
+            filled = pd.DataFrame(numbers, **labels, copy=False)
+            return filled.__finalize__(self.native)
         filled = self.native.copy()
         for j, (rows, values, data) in cells.items():
             filled.isetitem(j, write_series(self._series[j], data, rows, values))

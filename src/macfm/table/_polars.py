@@ -32,13 +32,18 @@ class PolarsSource:
         """Name the type of column ``j``."""
         return str(self.native.dtypes[j])
 
-    def observed(self, j: int) -> np.ndarray:
-        """Tell which cells of column ``j`` hold a value."""
-        series = self.native[:, j]
-        observed = series.is_not_null()
-        if series.dtype.is_float():
-            observed = observed & series.is_not_nan().fill_null(False)
-        return observed.to_numpy().astype(bool)
+    def observed(self) -> np.ndarray:
+        """Tell which cells hold a value."""
+        flags = np.empty((self.n_rows, len(self.columns)), dtype=bool)
+        for j, series in enumerate(self.native.iter_columns()):
+            observed = series.is_not_null()
+            if series.dtype.is_float():
+                observed = observed & series.is_not_nan().fill_null(False)
+            flags[:, j] = observed.to_numpy()
+        return flags
+
+    def floats(self) -> None:
+        """Return None: columns are read one by one."""
 
     def read(self, j: int, observed: np.ndarray) -> ColumnData:
         """Read column ``j`` in canonical form."""

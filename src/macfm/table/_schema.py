@@ -158,12 +158,13 @@ def retype_empty(native: Any, schema: TableSchema) -> Any:
     """
     if not isinstance(native, pd.DataFrame) or len(native.columns) != len(schema.names):
         return native
+    columns = zip(native.columns, native.dtypes, schema.columns, strict=True)
     empty = {
         name: object
-        for name, column in zip(native.columns, schema.columns, strict=True)
+        for name, dtype, column in columns
         if column.impute
         and column.family not in ("float", "integer")
-        and pd.api.types.is_float_dtype(native[name].dtype)
+        and pd.api.types.is_float_dtype(dtype)
         and native[name].isna().all()
     }
     return native.astype(empty) if empty else native

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -58,13 +59,10 @@ class NumericTransform:
 
     def forward(self, values: np.ndarray) -> np.ndarray:
         """Encode finite values, shape (n,), as float64."""
-        with np.errstate(over="ignore", under="ignore"):
-            scaled = np.ldexp(values, -self.exponent)
+        scaled = _shifted(values, self.exponent)
         if len(self.landmarks):
             scaled = np.interp(scaled, self.landmarks, self.scores)
-        with np.errstate(over="ignore"):
-            x = (scaled - self.mean) / self.std
-        return np.clip(x, -X_LIMIT, X_LIMIT)
+        return _standardised(scaled, self.mean, self.std)
 
     def inverse(self, x: np.ndarray) -> np.ndarray:
         """Decode finite x, shape (n,); the result is finite."""
@@ -98,6 +96,29 @@ class NumericTransform:
         )
 
 
+@dataclass(frozen=True)
+class SideBySide:
+    """Transforms of k columns without landmarks; arrays of shape (k,)."""
+
+    exponent: np.ndarray
+    mean: np.ndarray
+    std: np.ndarray
+
+    @classmethod
+    def of(cls, transforms: Sequence[NumericTransform]) -> SideBySide:
+        """Put transforms beside each other."""
+        assert not any(len(one.landmarks) for one in transforms)
+        return cls(
+            np.array([one.exponent for one in transforms], dtype=np.int64),
+            np.array([one.mean for one in transforms]),
+            np.array([one.std for one in transforms]),
+        )
+
+    def forward(self, values: np.ndarray) -> np.ndarray:
+        """Encode values, shape (n, k), each as its column alone; NaN stays."""
+        return _standardised(_shifted(values, self.exponent), self.mean, self.std)
+
+
 def heavy_tailed(values: np.ndarray) -> bool:
     """Tell whether kurtosis or skewness is beyond what a plain scaling suits."""
     if not len(values):
@@ -107,6 +128,20 @@ def heavy_tailed(values: np.ndarray) -> bool:
     z = (scaled - mean) / std
     skewness, kurtosis = np.mean(z**3), np.mean(z**4) - 3
     return bool(kurtosis > KURTOSIS_LIMIT or abs(skewness) > SKEWNESS_LIMIT)
+
+
+def _shifted(values: np.ndarray, exponent: int | np.ndarray) -> np.ndarray:
+    """Divide by a power of two."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.ldexp(values, -exponent)
+
+
+def _standardised(
+    scaled: np.ndarray, mean: float | np.ndarray, std: float | np.ndarray
+) -> np.ndarray:
+    """Bring to mean 0 and variance 1, within the limit."""
+    with np.errstate(over="ignore"):
+        return np.clip((scaled - mean) / std, -X_LIMIT, X_LIMIT)
 
 
 def _exponent(values: np.ndarray) -> int:
