@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from macfm.flow import (
+    Known,
     Path,
     RowBatch,
     SolverConfig,
@@ -109,6 +110,31 @@ def test_aggregate_centers_numbers_and_averages_codes():
     median = aggregate(draws, is_num=is_num, center="median")
     torch.testing.assert_close(mean, torch.tensor([[3.0, 0.5]]))
     torch.testing.assert_close(median, torch.tensor([[1.0, 0.5]]))
+
+
+def test_a_median_goes_half_of_the_way_to_the_known_mean_where_numbers_move():
+    draws = torch.randn(9, 4, 3, generator=torch.Generator().manual_seed(0))
+    is_num = torch.tensor([True, True, False])
+    known = Known(
+        mean=torch.full((4, 3), 2.0), moves=torch.tensor([True, False, False])
+    )
+    mean = aggregate(draws, is_num=is_num, center="mean")
+    plain = aggregate(draws, is_num=is_num, center="median")
+    moved = aggregate(draws, is_num=is_num, center="median", known=known)
+    torch.testing.assert_close(moved[:, 0], plain[:, 0] + (2.0 - mean[:, 0]) / 2)
+    assert torch.equal(moved[:, 1:], plain[:, 1:])
+    told = aggregate(draws, is_num=is_num, center="mean", known=known)
+    assert torch.equal(told, mean)
+
+
+def test_a_known_mean_takes_noise_from_the_median_of_few_draws():
+    n = 20_000
+    draws = torch.randn(20, n, 1, generator=torch.Generator().manual_seed(0))
+    is_num = torch.tensor([True])
+    known = Known(mean=torch.zeros(n, 1), moves=is_num)
+    plain = aggregate(draws, is_num=is_num, center="median")
+    moved = aggregate(draws, is_num=is_num, center="median", known=known)
+    assert moved.square().mean() < 0.65 * plain.square().mean()
 
 
 def test_more_steps_of_a_better_solver_come_closer(batch):

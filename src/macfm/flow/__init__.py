@@ -29,10 +29,12 @@ from macfm.flow._rows import RowConfig, TrainingRows, prepare_rows
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import (
     ROW_STEP,
+    Known,
     RowBatch,
     aggregate,
     center_of,
     conditional_mean,
+    known_mean,
     mean_rows,
     row_batches,
     sees_noise_at_start,
@@ -85,6 +87,7 @@ __all__ = [
     "Gaussian",
     "Guess",
     "GuidedEnsemble",
+    "Known",
     "Levels",
     "Linear",
     "LossConfig",
@@ -132,6 +135,7 @@ __all__ = [
     "inference_masks",
     "integrate",
     "keyed_normal",
+    "known_mean",
     "make_network",
     "make_schedule",
     "make_validation",

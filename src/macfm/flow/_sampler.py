@@ -20,6 +20,8 @@ ROW_STEP = 64
 """Batches have a multiple of so many rows."""
 
 _BATCH = 4_096
+# How far a median follows the mean that is known, of the way to it.
+_TOWARDS_MEAN = 0.5
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,16 @@ class RowBatch:
     """True where the table holds a value, shape ``(n, d)``."""
     keys: Tensor | None
     """One key a row for its noise, shape ``(n,)``; None where none is needed."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The mean that draws should have."""
+
+    mean: Tensor
+    """From one evaluation, with what the trees add, shape ``(n, d)``."""
+    moves: Tensor
+    """Coordinates that it counts for: numbers that repeat no value, shape ``(d,)``."""
 
 
 def conditional_mean(
@@ -147,6 +159,16 @@ def center_of(
     return polish.center(batch.x, batch.observed, mean, n_rows=batch.n_rows)
 
 
+def known_mean(
+    network: nn.Module, center: Center | None, *, n_rows: int
+) -> Known | None:
+    """Return the mean that draws of the first rows of a batch should have."""
+    polish = _polish_of(network)
+    if polish is None or center is None:
+        return None
+    return Known(mean=center.polished[:n_rows], moves=polish.moves)
+
+
 def _polish_of(network: nn.Module) -> Polish | None:
     """Return what held-out rows add to a network's answers, if anything."""
     return network.polish if isinstance(network, GuidedEnsemble) else None
@@ -212,7 +234,11 @@ def _carry(
 
 
 def aggregate(
-    draws: Tensor, *, is_num: Tensor, center: Literal["mean", "median"]
+    draws: Tensor,
+    *,
+    is_num: Tensor,
+    center: Literal["mean", "median"],
+    known: Known | None = None,
 ) -> Tensor:
     """Reduce trajectories to one value a coordinate.
 
@@ -225,6 +251,9 @@ def aggregate(
         mean is the averaged category probability.
     center : {"mean", "median"}
         The mean has the least squared error, the median the least absolute error.
+    known : Known or None
+        What is known of their mean. A median goes half of the way by which the draws'
+        mean misses it: draws are few, and their mean and the one known err apart.
 
     Returns
     -------
@@ -240,7 +269,11 @@ def aggregate(
         return mean
     ordered = draws.sort(dim=0).values
     lower, upper = ordered[(len(draws) - 1) // 2], ordered[len(draws) // 2]
-    return torch.where(is_num, (lower + upper) / 2, mean)
+    median = (lower + upper) / 2
+    if known is not None:
+        moved = median + _TOWARDS_MEAN * (known.mean - mean)
+        median = torch.where(known.moves, moved, median)
+    return torch.where(is_num, median, mean)
 
 
 def row_batches(

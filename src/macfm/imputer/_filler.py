@@ -14,11 +14,13 @@ from torch import Tensor, nn
 from macfm.flow import (
     ROW_STEP,
     Atoms,
+    Known,
     Path,
     RowBatch,
     aggregate,
     center_of,
     conditional_mean,
+    known_mean,
     row_batches,
     row_keys,
     sees_noise_at_start,
@@ -60,17 +62,17 @@ class Filler:
         if not n_trials:
             return self._conditional_mean(x, observed)
         is_num = torch.from_numpy(self.is_num).to(self.device)
-        draws = self._trajectories(x, observed, range(n_trials))
+        center = self.read_out.method
         centers = [
-            aggregate(batch, is_num=is_num, center=self.read_out.method).cpu()
-            for batch in draws
+            aggregate(drawn, is_num=is_num, center=center, known=known).cpu()
+            for drawn, known in self._trajectories(x, observed, range(n_trials))
         ]
         return torch.cat(centers).numpy()
 
     def draw(self, x: np.ndarray, observed: np.ndarray, n_draws: int) -> np.ndarray:
         """Return several completed rows for each, shape (n_draws, n, d)."""
         draws = self._trajectories(x, observed, range(n_draws))
-        return torch.cat([batch.cpu() for batch in draws], dim=1).numpy()
+        return torch.cat([drawn.cpu() for drawn, _ in draws], dim=1).numpy()
 
     def _conditional_mean(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
         filled = []
@@ -84,12 +86,12 @@ class Filler:
 
     def _trajectories(
         self, x: np.ndarray, observed: np.ndarray, draws: Sequence[int]
-    ) -> Iterator[Tensor]:
-        """Yield ``(n_draws, n_batch, d)`` for one batch of rows after the other.
+    ) -> Iterator[tuple[Tensor, Known | None]]:
+        """Yield draws ``(n_draws, n_batch, d)`` of one batch of rows after the other.
 
-        The draws of a row are evaluated together, so many draws mean few rows at a
-        time, down to 64, and beyond that some draws after the others. Each is brought
-        to the atoms that it speaks of.
+        What is known of their mean comes with them. The draws of a row are evaluated
+        together, so many draws mean few rows at a time, down to 64, and beyond that
+        some draws after the others. Each is brought to the atoms that it speaks of.
         """
         atoms = self.atoms.to(self.device)
         n_points = self._batch_size
@@ -114,7 +116,8 @@ class Filler:
                     )[:, : batch.n_rows]
                     for piece in pieces
                 ]
-                yield atoms.snap(torch.cat(filled))
+                known = known_mean(network, center, n_rows=batch.n_rows)
+                yield atoms.snap(torch.cat(filled)), known
 
     @property
     def _batch_size(self) -> int:
