@@ -55,7 +55,7 @@ bench: .venv/.core ## the quick benchmark and its report, in output/
 	$(BIN)/macfm bench report output/quick.jsonl -o output/bench --force
 
 bench-speed: .venv/.core ## seconds of fits and calls against rows and columns, in output/
-	$(BIN)/python scripts/speed.py --output output/speed.json --most-rows 100000 --most-columns 100
+	$(BIN)/python scripts/speed.py --output output/speed.json
 
 docs: .venv/.dev ## build the documentation into site/, to be opened from there
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
