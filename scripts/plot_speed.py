@@ -28,13 +28,14 @@ def draw(
 ) -> None:
     """Draw one line a name, each with its last value, and the slope of proportion."""
     ink, rule = THEMES["light"].ink, THEMES["light"].rule
-    for name in names:
-        values = [result[name] for result in results]
+    lines = {name: [result[name] for result in results] for name in names}
+    order = sorted(names, key=lambda name: lines[name][-1])
+    for name, values in lines.items():
         ax.plot(sizes, values, "o-", color=COLORS[name], ms=4, lw=1.4, label=name)
         ax.annotate(
-            f"{values[-1]:,.3g}",
+            f"{values[-1]:,.{0 if values[-1] >= 100 else 1}f}",
             (sizes[-1], values[-1]),
-            xytext=(6, 0),
+            xytext=(6, 9 * order.index(name) - 4),
             textcoords="offset points",
             va="center",
             fontsize=8,

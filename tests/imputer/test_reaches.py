@@ -209,7 +209,8 @@ STEADY = {"learning_rate": 1e-3, "decay_share": 0.0}
 EULER = {"n_trials": 3, "solver": "euler", "n_steps": 4, "grid": "uniform"}
 EVEN_IN_S = EULER | {"grid": "schedule", "velocity_space": "s"}
 BARE = {"precondition": False, "n_trials": 3}
-UNTAUGHT = FROZEN | MANY | BARE | {"schedule": "power", "gamma": 2.0, "share_t0": 0}
+POWER = {"schedule": "power", "gamma": 2.0, "share_t0": 0}
+UNTAUGHT = FROZEN | MANY | BARE | POWER | {"weigh_cells": False}
 
 # For every parameter: values, what stands beside them, and the law they obey.
 CLAIMS = {
