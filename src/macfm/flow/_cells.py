@@ -42,6 +42,11 @@ class CellWeights:
         """Return the weights at s, ``(n, d)``."""
         return interpolate(self.knots, s_t)
 
+    def mean_square(self, value: Tensor, where: Tensor, *, s_t: Tensor) -> Tensor:
+        """Mean of ``value²`` over the cells where ``where`` is True."""
+        square = self.at(s_t) * torch.where(where, value, 0.0).square()
+        return square.sum() / (where * self.share).sum().clamp(min=1)
+
 
 def cells_of(group: Tensor, is_num: Tensor) -> Tensor:
     """Return the cell of each coordinate: a column's number and its atoms are two."""

@@ -42,22 +42,12 @@ class LossTerms:
     """Their weighted sum (eq:total_loss)."""
 
 
-def _mean_square(
-    value: Tensor,
-    where: Tensor,
-    *,
-    weights: CellWeights | None = None,
-    s_t: Tensor | None = None,
-) -> Tensor:
-    """Mean of ``value²`` over the coordinates, or cells, where ``where`` is True."""
+def _mean_square(value: Tensor, where: Tensor) -> Tensor:
+    """Mean of ``value²`` over the coordinates where ``where`` is True."""
     # NOTE[DIFF]: the paper divides each row by its own number of targets plus a small
     # constant; here a batch is divided by its own, so that every cell counts alike.
     square = torch.where(where, value, 0.0).square()
-    if weights is None:
-        return square.sum() / where.sum().clamp(min=1)
-    assert s_t is not None
-    n_cells = (where * weights.share).sum()
-    return (weights.at(s_t) * square).sum() / n_cells.clamp(min=1)
+    return square.sum() / where.sum().clamp(min=1)
 
 
 def flow_matching_loss(
@@ -94,8 +84,11 @@ def flow_matching_loss(
         xi = config.eta_cons * (1 - sample.s_t) * points.xi
         near = sample.x_t + torch.where(masks.moved, xi, 0.0)
     v_t, v_near = _velocities(network, points, near)
-    miss = v_t - sample.v_star
-    fm = _mean_square(miss, masks.tgt, weights=weights, s_t=sample.s_t)  # eq:fm_loss
+    miss = v_t - sample.v_star  # eq:fm_loss
+    if weights is None:
+        fm = _mean_square(miss, masks.tgt)
+    else:
+        fm = weights.mean_square(miss, masks.tgt, s_t=sample.s_t)
     stab = _mean_square(v_t, masks.cond)
     cons = torch.zeros_like(fm)
     if v_near is not None:

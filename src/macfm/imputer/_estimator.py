@@ -23,7 +23,7 @@ from macfm.imputer._input import (
     report_unknown,
     write_cells,
 )
-from macfm.imputer._intervals import intervals_of
+from macfm.imputer._intervals import intervals_of, probability_frames
 from macfm.imputer._old_words import is_old_word
 from macfm.imputer._parameters import EXPERT, unknown_parameter
 from macfm.imputer._rules import integer
@@ -319,15 +319,7 @@ class MACFMImputer(FittedAttributes):
         if reading["read_out"].method == "draw":
             reading["read_out"] = replace(reading["read_out"], method="mean")
         found = model.probabilities(table, **reading, wishes=self._wishes(table))
-        categories = {c.name: c.categories for c in model.schema.columns}
-        return {
-            name: pd.DataFrame(
-                shares,
-                index=index[rows],
-                columns=pd.Index(categories[name], tupleize_cols=False),
-            )
-            for name, (rows, shares) in found.items()
-        }
+        return probability_frames(found, schema=model.schema, index=index)
 
     def sample(self, X: Any, n_draws: int = 20) -> list[Any]:
         """Draw several plausible completed tables.

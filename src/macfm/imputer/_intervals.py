@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,24 @@ import pandas as pd
 from macfm.table import ColumnSchema, Table, TableSchema, as_table
 
 _COLUMNS = ("row", "column", "value", "low", "high", "certainty")
+
+
+def probability_frames(
+    found: Mapping[Hashable, tuple[np.ndarray, np.ndarray]],
+    *,
+    schema: TableSchema,
+    index: pd.Index,
+) -> dict[Hashable, pd.DataFrame]:
+    """Return rows and probabilities of each column's filled cells as frames."""
+    categories = {column.name: column.categories for column in schema.columns}
+    return {
+        name: pd.DataFrame(
+            shares,
+            index=index[rows],
+            columns=pd.Index(categories[name], tupleize_cols=False),
+        )
+        for name, (rows, shares) in found.items()
+    }
 
 
 def intervals_of(
