@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from macfm import MACFMImputer
-from macfm.flow._step import TrainingStep
+from macfm.flow._step import Mover
 
 pytestmark = pytest.mark.gpu
 
@@ -38,7 +38,7 @@ def test_model_fitted_on_a_gpu_fills_on_the_cpu():
 def test_a_recorded_step_does_what_the_same_step_does_launched_by_launch(monkeypatch):
     x = holes()
     recorded = MACFMImputer(device="cuda", random_state=0, **QUICK).fit(x)
-    monkeypatch.setattr(TrainingStep, "_record", TrainingStep._aside)
+    monkeypatch.setattr(Mover, "_record", Mover._aside)
     launched = MACFMImputer(device="cuda", random_state=0, **QUICK).fit(x)
     np.testing.assert_allclose(
         recorded.transform(x), launched.transform(x), atol=0.02 * np.nanstd(x)

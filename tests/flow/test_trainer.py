@@ -19,6 +19,7 @@ from macfm.flow import (
     make_schedule,
     make_validation,
     train,
+    training,
 )
 from macfm.flow._trainer import _Best, _LearningRate
 
@@ -88,7 +89,7 @@ def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None
         generator = torch.Generator().manual_seed(0)
         trained, held = hold_out(len(x), share=0.1, generator=generator)
         validation = validation_of(x[held], observed[held], generator=generator)
-        result = train(
+        one = training(
             network,
             x[trained],
             observed[trained],
@@ -107,6 +108,7 @@ def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None
             generator=generator,
             on_evaluation=on_evaluation,
         )
+        [result] = train([one], device=torch.device("cpu"))
     return network, result
 
 

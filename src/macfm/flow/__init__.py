@@ -52,9 +52,11 @@ from macfm.flow._step import StepConfig
 from macfm.flow._trainer import (
     Evaluation,
     TrainConfig,
+    Training,
     TrainResult,
     as_records,
     train,
+    training,
 )
 from macfm.flow._trust import N_KNOTS, measure_trust, no_better_than_mean
 from macfm.flow._validation import (
@@ -113,6 +115,7 @@ __all__ = [
     "TimeLaw",
     "TrainConfig",
     "TrainResult",
+    "Training",
     "TrainingRows",
     "TransformerVelocity",
     "Validation",
@@ -149,6 +152,7 @@ __all__ = [
     "sees_noise_at_start",
     "time_grid",
     "train",
+    "training",
     "trajectories",
     "weigh_cells",
 ]

@@ -4,7 +4,8 @@ On a CUDA device the step is recorded once as a graph and then replayed, because
 is hundreds of small kernels and launching them one by one takes ten times as long as
 they run. So nothing in a step may ask the device for a value, and what changes from
 step to step (points, learning rate, share of the average) is written into tensors that
-stay where they are.
+stay where they are. Steps of several networks are branches of one graph: a kernel is
+too small to keep the device busy alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._adamw import AdamW
 from macfm.flow._loss import LossTerms
 from macfm.flow._muon import Muon
 from macfm.flow._points import Points
@@ -67,15 +69,14 @@ class TrainingStep:
         self._loss_of = loss_of
         self._config = config
         self._on_gpu = device.type == "cuda"
-        self._rate = torch.ones((), device=device)
-        self._share = torch.ones((), device=device)
+        self._numbers = torch.ones(2, device=device)
+        self._rate: float | Tensor = self._numbers[0]
+        self._share: float | Tensor = self._numbers[1]
         self._make_optimizers()
         self._sums = torch.zeros(4, device=device)
         self._n_summed = 0
         self._n_steps = 0
         self._points: Points | None = None
-        self._graph: torch.cuda.CUDAGraph | None = None
-        self._stream = torch.cuda.Stream(device) if self._on_gpu else None
 
     def _make_optimizers(self) -> None:
         """Give hidden layers to Muon, if it is asked for, and the rest to AdamW."""
@@ -86,43 +87,51 @@ class TrainingStep:
         # Biases, frequencies and gains are no weights to be kept small.
         layers = [m for m in self._network.modules() if isinstance(m, nn.Linear)]
         matrices = {id(layer.weight) for layer in layers}
-        groups: dict[bool, list[Tensor]] = {True: [], False: []}
+        groups: dict[float, list[Tensor]] = {config.weight_decay: [], 0.0: []}
         for weight in self._network.parameters():
             if id(weight) not in taken:
-                groups[id(weight) in matrices].append(weight)
-        self._optimizer = torch.optim.AdamW(
-            [
-                {"params": groups[True], "weight_decay": config.weight_decay},
-                {"params": groups[False], "weight_decay": 0.0},
-            ],
-            lr=self._rate if self._on_gpu else 1.0,
-            fused=True,
-            capturable=self._on_gpu,
-        )
+                decay = config.weight_decay if id(weight) in matrices else 0.0
+                groups[decay].append(weight)
+        self._adamw = AdamW(groups)
 
-    def __call__(self, points: Points, *, rate: float) -> None:
-        """Take a step on a batch."""
+    def load(self, points: Points, *, rate: float) -> None:
+        """Make ready to step on a batch."""
         self._n_steps += 1
         self._n_summed += 1
         n = self._n_steps
         share = 1 - min(self._config.ema_decay, (1 + n) / (10 + n))
         if not self._on_gpu:
-            for parameters in self._optimizer.param_groups:
-                parameters["lr"] = rate
-            self._move(points, rate, share)
+            self._points, self._rate, self._share = points, rate, share
             return
-        self._rate.fill_(rate)
-        self._share.fill_(share)
+        self._numbers[0].fill_(rate)
+        self._numbers[1].fill_(share)
         if self._points is None:
             self._points = points.map(torch.clone)
-        for mine, given in zip(self._points.tensors(), points.tensors(), strict=True):
-            mine.copy_(given)
-        if self._graph is not None:
-            self._graph.replay()
-        elif n <= _N_BEFORE_GRAPH:
-            self._aside()
-        else:
-            self._record()
+            return
+        mine, given = self._points.tensors(), points.tensors()
+        for kind in (torch.float32, torch.bool):
+            torch._foreach_copy_(
+                [tensor for tensor in mine if tensor.dtype == kind],
+                [tensor for tensor in given if tensor.dtype == kind],
+            )
+
+    def move(self) -> None:
+        """Move the weights and their average by the batch that is loaded."""
+        assert self._points is not None
+        terms = self._loss_of(self._points)
+        self.drop_gradients()
+        terms.total.backward()
+        clip_gradients(self._weights, self._config.clip_norm)
+        self._muon.step(self._rate)
+        self._adamw.step(self._rate)
+        self._average(self._share)
+        parts = (terms.total, terms.fm, terms.stab, terms.cons)
+        self._sums += torch.stack(parts).detach()
+
+    def drop_gradients(self) -> None:
+        """Forget the gradients, and free their memory."""
+        for weight in self._weights:
+            weight.grad = None
 
     def losses(self) -> list[float]:
         """Return the mean of every loss term since it was last asked for."""
@@ -136,42 +145,7 @@ class TrainingStep:
         self._network.load_state_dict(weights)
         self.averaged.load_state_dict(weights)
         self._muon.reset()
-        for state in self._optimizer.state.values():
-            for value in state.values():
-                value.zero_()
-
-    def _aside(self) -> None:
-        """Take a step outside of the default stream, as recording will."""
-        assert self._stream is not None
-        assert self._points is not None
-        self._stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self._stream):
-            self._move(self._points, self._rate, self._share)
-        torch.cuda.current_stream().wait_stream(self._stream)
-
-    def _record(self) -> None:
-        """Record a step as a graph, and take it."""
-        assert self._points is not None
-        graph = torch.cuda.CUDAGraph()
-        self._optimizer.zero_grad(set_to_none=True)
-        with torch.cuda.graph(graph, stream=self._stream):
-            self._move(self._points, self._rate, self._share)
-        self._graph = graph
-        graph.replay()
-
-    def _move(
-        self, points: Points, rate: float | Tensor, share: float | Tensor
-    ) -> None:
-        terms = self._loss_of(points)
-        for weight in self._weights:
-            weight.grad = None
-        terms.total.backward()
-        clip_gradients(self._weights, self._config.clip_norm)
-        self._muon.step(rate)
-        self._optimizer.step()
-        self._average(share)
-        parts = (terms.total, terms.fm, terms.stab, terms.cons)
-        self._sums += torch.stack(parts).detach()
+        self._adamw.reset()
 
     def _average(self, share: float | Tensor) -> None:
         """Move the average towards the network's weights."""
@@ -183,6 +157,66 @@ class TrainingStep:
             gaps = torch._foreach_sub(weights, averages)
             torch._foreach_mul_(gaps, share)
             torch._foreach_add_(averages, gaps)
+
+
+class Mover:
+    """Moves what steps have loaded: one after the other, or on a GPU all at once.
+
+    Parameters
+    ----------
+    device : torch.device
+        Where the steps compute.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._on_gpu = device.type == "cuda"
+        self._stream = torch.cuda.Stream(device) if self._on_gpu else None
+        self._branches: list[torch.cuda.Stream] = []
+        self._device = device
+        self._n_moves = 0
+        self._recorded: list[TrainingStep] = []
+        self._graph: torch.cuda.CUDAGraph | None = None
+
+    def __call__(self, steps: Sequence[TrainingStep]) -> None:
+        """Move the weights of every step that is given."""
+        self._n_moves += 1
+        if not self._on_gpu:
+            for step in steps:
+                step.move()
+        elif self._n_moves <= _N_BEFORE_GRAPH:
+            self._aside(steps)
+        elif self._graph is not None and self._recorded == list(steps):
+            self._graph.replay()
+        else:
+            self._record(steps)
+
+    def _aside(self, steps: Sequence[TrainingStep]) -> None:
+        """Move outside of the default stream, as recording will."""
+        assert self._stream is not None
+        self._stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self._stream):
+            for step in steps:
+                step.move()
+        torch.cuda.current_stream().wait_stream(self._stream)
+
+    def _record(self, steps: Sequence[TrainingStep]) -> None:
+        """Record the moves as branches of one graph, and make them."""
+        self._graph = None
+        for step in steps:
+            step.drop_gradients()
+        while len(self._branches) < len(steps):
+            self._branches.append(torch.cuda.Stream(self._device))
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=self._stream):
+            trunk = torch.cuda.current_stream()
+            for step, branch in zip(steps, self._branches, strict=False):
+                branch.wait_stream(trunk)
+                with torch.cuda.stream(branch):
+                    step.move()
+            for branch in self._branches[: len(steps)]:
+                trunk.wait_stream(branch)
+        self._graph, self._recorded = graph, list(steps)
+        graph.replay()
 
 
 def hidden_matrices(network: nn.Module) -> list[Tensor]:
@@ -197,9 +231,12 @@ def hidden_matrices(network: nn.Module) -> list[Tensor]:
 def clip_gradients(weights: Sequence[Tensor], clip_norm: float) -> None:
     """Scale the gradients down to a total norm of ``clip_norm``.
 
-    The norm is summed in float64: in float32 its last bits, and with them the whole
-    course of training, would depend on the number of threads.
+    On a CPU the norm is summed in float64: in float32 its last bits, and with them the
+    whole course of training, would depend on the number of threads.
     """
     gradients = [w.grad.flatten() for w in weights if w.grad is not None]
-    norm = torch.cat(gradients).double().square().sum().sqrt()
+    if gradients[0].is_cuda:
+        norm = nn.utils.get_total_norm(gradients)
+    else:
+        norm = torch.cat(gradients).double().square().sum().sqrt()
     nn.utils.clip_grads_with_norm_(weights, clip_norm, norm)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Literal
@@ -21,7 +21,7 @@ from macfm.flow._path import Path
 from macfm.flow._points import PointLaw, PointSource
 from macfm.flow._rules import Rules
 from macfm.flow._schedule import TimeLaw
-from macfm.flow._step import StepConfig, TrainingStep
+from macfm.flow._step import Mover, StepConfig, TrainingStep
 from macfm.flow._validation import Validation
 from macfm.flow.network import GuidedEnsemble
 
@@ -91,6 +91,10 @@ class TrainResult:
     """Whether the user stopped it."""
     out_of_time: bool
     """Whether it would have gone on if there had been more time."""
+
+
+Training = Generator[TrainingStep, None, TrainResult]
+"""A training under way: gives out steps, and at its end what it leaves behind."""
 
 
 class _LearningRate:
@@ -172,7 +176,47 @@ class _Best:
         return bool(gap.mean() <= gap.std() / math.sqrt(len(gap)))
 
 
-def train(
+def train(trainings: Sequence[Training], *, device: torch.device) -> list[TrainResult]:
+    """Take trainings to their ends side by side, one step of each at a time.
+
+    If the user interrupts one of them, all end; a training that had not begun then
+    leaves nothing behind, not even a result.
+    """
+    mover = Mover(device)
+    pace = Pace(torch.get_num_threads() if device.type == "cpu" else 1)
+    results: dict[int, TrainResult] = {}
+    going = dict(enumerate(trainings))
+    begun: set[int] = set()
+    try:
+        while going:
+            steps = []
+            for k, training in list(going.items()):
+                begun.add(k)
+                try:
+                    steps.append(next(training))
+                except StopIteration as ended:
+                    results[k] = ended.value
+                    del going[k]
+                    if ended.value.interrupted:
+                        raise KeyboardInterrupt from None
+            if steps:
+                pace.run(partial(mover, steps))
+    except KeyboardInterrupt:
+        for k in going.keys() & begun:
+            results[k] = _interrupt(going[k])
+    return [results[k] for k in sorted(results)]
+
+
+def _interrupt(training: Training) -> TrainResult:
+    """End a training as the user's interruption does."""
+    try:
+        training.throw(KeyboardInterrupt)
+    except StopIteration as ended:
+        return ended.value
+    raise AssertionError("a training that is interrupted ends")
+
+
+def training(
     network: nn.Module,
     x: Tensor,
     observed: Tensor,
@@ -191,8 +235,10 @@ def train(
     loss_config: LossConfig,
     generator: torch.Generator,
     on_evaluation: Callable[[Evaluation, int], None],
-) -> TrainResult:
+) -> Training:
     """Fit a velocity network by mask-aware flow matching (alg:train), in place.
+
+    Gives out one step after the other, loaded and yet to be moved, for `train`.
 
     Parameters
     ----------
@@ -225,6 +271,11 @@ def train(
         Source of all randomness but dropout, on the device of `x`.
     on_evaluation : callable
         Called with each `Evaluation` and the step at which training will end.
+
+    Yields
+    ------
+    TrainingStep
+        The next step; it is moved before the training goes on.
 
     Returns
     -------
@@ -280,7 +331,6 @@ def train(
         averaged = GuidedEnsemble.alone(guide, averaged, path=path)
         if validation is not None:
             guess = validation.guess_of(guide, path=path)
-    pace = Pace(torch.get_num_threads() if x.device.type == "cpu" else 1)
     rate = _LearningRate(config)
     best = _Best(step_on.averaged)
     history: list[Evaluation] = []
@@ -291,7 +341,8 @@ def train(
         while step < rate.end:
             if rate.must_decay(step, time.perf_counter() - began):
                 rate.begin_decay(step)
-            pace.run(partial(step_on, source.take(), rate=rate.at(step)))
+            step_on.load(source.take(), rate=rate.at(step))
+            yield step_on
             step += 1
             if time.perf_counter() - began >= (config.max_seconds or math.inf):
                 rate.stop(step)

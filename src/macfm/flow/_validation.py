@@ -69,7 +69,7 @@ class Validation:
     @torch.no_grad()
     def guess_of(self, guide: nn.Module, *, path: Path) -> Guess:
         """Return what a guide says at the time at which networks are read."""
-        sample = self._sample(torch.arange(len(self.x)), t=self.t, path=path)
+        sample = self._sample(slice(None), t=self.t, path=path)
         return guide(sample.x_t, sample.s_t, self.masks.cond)
 
     @torch.no_grad()
@@ -78,7 +78,8 @@ class Validation:
     ) -> Tensor:
         """Follow the velocity from the path's point at time t, shape ``(n, d)``."""
         ends = []
-        for rows in torch.arange(len(self.x)).split(_BATCH):
+        for start in range(0, len(self.x), _BATCH):
+            rows = slice(start, start + _BATCH)
             sample = self._sample(rows, t=t, path=path)
             said = () if guess is None else (Guess(guess.v_s[rows], guess.scale[rows]),)
             v_t = network(sample.x_t, sample.t, self.masks.cond[rows], *said)
@@ -86,12 +87,12 @@ class Validation:
             ends.append(end_point(sample.x_t, v_s, sample.s_t))
         return torch.cat(ends)
 
-    def _sample(self, rows: Tensor, *, t: float, path: Path) -> PathSample:
-        masks = self.masks
+    def _sample(self, rows: slice, *, t: float, path: Path) -> PathSample:
+        masks, x = self.masks, self.x[rows]
         return path.sample(
-            self.x[rows],
+            x,
             eps=self.eps[rows],
-            t=self.x.new_full((len(rows), 1), t),
+            t=x.new_full((len(x), 1), t),
             masks=Masks(masks.cond[rows], masks.tgt[rows], masks.moved[rows]),
         )
 

@@ -26,6 +26,7 @@ from macfm.flow import (
     RowConfig,
     SolverConfig,
     TrainConfig,
+    Training,
     TrainingRows,
     TrainResult,
     Validation,
@@ -40,6 +41,7 @@ from macfm.flow import (
     no_better_than_mean,
     prepare_rows,
     train,
+    training,
 )
 from macfm.imputer._progress import training_progress
 from macfm.imputer._settings import Settings
@@ -241,9 +243,21 @@ def train_networks(
     )
 
 
+@dataclass(frozen=True)
+class _Begun:
+    """A network whose training is under way."""
+
+    number: int
+    network: nn.Module
+    velocity: nn.Module
+    guess_again: Callable[[nn.Module], Tensor]
+    config: TrainConfig
+    training: Training
+
+
 @dataclass
 class _Course:
-    """Networks trained one after the other, and what is known of them so far."""
+    """The training of some networks, and what is known of them so far."""
 
     rows: TrainingRows
     settings: Settings
@@ -262,35 +276,39 @@ class _Course:
     out_of_time: bool = False
 
     def run(self) -> None:
-        """Train until all are done, the time is up, or the user has had enough."""
+        """Train until all are done, the time is up, or the user has had enough.
+
+        On a GPU, which one network does not keep busy, all are trained side by side; on
+        a CPU one after the other, each with the guesses of the one before.
+        """
+        numbers = range(self.settings.n_networks)
         fills = self.rows.fills
-        for k in range(self.settings.n_networks):
-            generator = torch.Generator(self.group.device).manual_seed(self.seed + k)
-            guess_again = partial(
-                self.rows.guess_again, path=self.settings.path, generator=generator
-            )
-            velocity = self._train(k, fills, guess_again, generator)
-            last = k + 1 == self.settings.n_networks
-            if velocity is None or self.interrupted or self.starved or last:
+        turns = (
+            [numbers] if self.group.device.type == "cuda" else [[k] for k in numbers]
+        )
+        for turn in turns:
+            begun = [self._begin(k, fills, n_beside=len(turn)) for k in turn]
+            trainings = [one.training for one in begun]
+            results = train(trainings, device=self.group.device)
+            for one, result in zip(begun, results, strict=False):
+                self._end(one, result)
+            done = self.interrupted or self.starved or turn is turns[-1]
+            if done or len(self.members) < begun[-1].number + 1:
                 break
             if self.rows.has_guesses:
-                try:
-                    fills = guess_again(velocity)  # the next network starts with these
+                try:  # the next network starts with these
+                    fills = begun[-1].guess_again(begun[-1].velocity)
                 except KeyboardInterrupt:
                     self.interrupted = True
                     break
         if not self.members:
             raise KeyboardInterrupt  # nothing was learned that could be kept
 
-    def _train(
-        self,
-        k: int,
-        fills: Tensor | None,
-        guess_again: Callable[[nn.Module], Tensor],
-        generator: torch.Generator,
-    ) -> nn.Module | None:
-        """Train network k; return its velocity, None if it is not kept."""
+    def _begin(self, k: int, fills: Tensor | None, *, n_beside: int) -> _Begun:
+        """Make network k ready to be trained, beside others of its turn."""
         rows, settings = self.rows, self.settings
+        generator = torch.Generator(self.group.device).manual_seed(self.seed + k)
+        guess_again = partial(rows.guess_again, path=settings.path, generator=generator)
         hints = rows.guide is not None and k % 2 == 0
         cell = cells_of(self.group, self.is_num)
         network = make_network(
@@ -304,42 +322,55 @@ class _Course:
         guide = rows.guide if hints else None
         if guide is not None:
             velocity = GuidedEnsemble.alone(guide, network, path=settings.path)
-        config = _within_budget(settings, spent=time.perf_counter() - self.began, k=k)
+        n_turns = (settings.n_networks - k) if n_beside == 1 else 1
+        spent = time.perf_counter() - self.began
+        config = _within_budget(settings, spent=spent, n_turns=n_turns)
         by_validation = settings.train.stopping == "validation"
-        result = train(
-            network,
-            rows.x,
-            rows.observed,
-            weights=rows.weights,
-            guide=guide,
-            fills=fills,
-            refill=guess_again if rows.has_guesses else None,
-            rules=rows.rules,
-            validation=rows.validation if by_validation else None,
-            group=self.group,
-            is_num=self.is_num,
-            path=settings.path,
-            time_law=settings.time_law,
+        return _Begun(
+            number=k,
+            network=network,
+            velocity=velocity,
+            guess_again=guess_again,
             config=config,
-            loss_config=settings.loss,
-            generator=generator,
-            on_evaluation=partial(_shown, self.show, k),
+            training=training(
+                network,
+                rows.x,
+                rows.observed,
+                weights=rows.weights,
+                guide=guide,
+                fills=fills,
+                refill=guess_again if rows.has_guesses else None,
+                rules=rows.rules,
+                validation=rows.validation if by_validation else None,
+                group=self.group,
+                is_num=self.is_num,
+                path=settings.path,
+                time_law=settings.time_law,
+                config=config,
+                loss_config=settings.loss,
+                generator=generator,
+                on_evaluation=partial(_shown, self.show, k),
+            ),
         )
+
+    def _end(self, one: _Begun, result: TrainResult) -> None:
+        """Take note of a training's result, and keep its network if it is worth it."""
         self.n_steps += result.n_steps
-        self.history += [{"network": k, **line} for line in as_records(result.history)]
+        self.history += [
+            {"network": one.number, **line} for line in as_records(result.history)
+        ]
         self.n_diverged += result.n_diverged
-        self.interrupted = result.interrupted
+        self.interrupted = self.interrupted or result.interrupted
         self.out_of_time = self.out_of_time or result.out_of_time
         # A learning rate that was still rising when the time was up taught nothing.
-        starved = not self.interrupted and _ran_out_of_time(result, config)
+        starved = not result.interrupted and _ran_out_of_time(result, one.config)
         # One that was stopped half-way counts only if there is no finished one.
-        if (self.interrupted or starved) and (self.members or not result.history):
-            return None
+        if (result.interrupted or starved) and (self.members or not result.history):
+            return
         self.starved = starved
-        self.members.append(network)
-        if rows.guide is not None:
-            self.trust.append(self._trust(velocity))
-        return velocity
+        self.members.append(one.network)
+        if self.rows.guide is not None:
+            self.trust.append(self._trust(one.velocity))
 
     def _trust(self, velocity: nn.Module) -> Tensor:
         """Measure how far a network is to be trusted; a starved one not at all."""
@@ -458,14 +489,14 @@ def _row_config(settings: Settings) -> RowConfig:
     )
 
 
-def _within_budget(settings: Settings, *, spent: float, k: int) -> TrainConfig:
-    """Give network k its share of what is left of the time budget."""
+def _within_budget(settings: Settings, *, spent: float, n_turns: int) -> TrainConfig:
+    """Give the next of some turns its share of what is left of the time budget."""
     budget = settings.train.max_seconds
     if budget is None:
         return settings.train
     if settings.values["n_trees"]:
         budget *= 1 - _TREES_SHARE
-    left = max((budget - spent) / (settings.n_networks - k), _LEAST_SECONDS)
+    left = max((budget - spent) / n_turns, _LEAST_SECONDS)
     return replace(settings.train, max_seconds=left)
 
 
