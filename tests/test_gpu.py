@@ -43,3 +43,27 @@ def test_a_recorded_step_does_what_the_same_step_does_launched_by_launch(monkeyp
     np.testing.assert_allclose(
         recorded.transform(x), launched.transform(x), atol=0.02 * np.nanstd(x)
     )
+
+
+def test_draws_on_a_gpu_are_those_of_the_cpu_but_for_rounding():
+    x = holes()
+    model = MACFMImputer(device="cuda", random_state=0, **QUICK).fit(x)
+    on_gpu = np.stack(model.sample(x, n_draws=5))
+    copy = pickle.loads(pickle.dumps(model)).set_params(device="cpu")
+    on_cpu = np.stack(copy.sample(x, n_draws=5))
+    gap = (on_gpu - on_cpu)[:, np.isnan(x)] / np.nanstd(x)
+    assert np.sqrt((gap**2).mean()) < 0.02
+
+
+def test_networks_trained_side_by_side_learn_as_one_does_and_stop_apart():
+    x = holes()
+    two = MACFMImputer(
+        device="cuda", random_state=0, **(QUICK | {"n_networks": 2})
+    ).fit(x)
+    assert len(two.network_.members) == 2
+    steps = two.history_.groupby("network")["step"].max()
+    assert (steps > 0).all()
+    one = MACFMImputer(device="cuda", random_state=0, **QUICK).fit(x)
+    hole = np.isnan(x)
+    gap = (two.transform(x) - one.transform(x))[hole] / np.nanstd(x)
+    assert np.sqrt((gap**2).mean()) < 0.3

@@ -5,9 +5,12 @@ import torch
 from torch import nn
 
 from macfm.flow import (
+    Gaussian,
+    GuidedEnsemble,
     NetworkConfig,
     Path,
     Preconditioned,
+    coarse,
     make_network,
     make_schedule,
 )
@@ -172,3 +175,29 @@ def test_preconditioned_target_has_unit_variance_at_every_time(variance):
         f = (x - eps - guess) / (one(x_t, t, m_cond) - guess)
         assert f.var().item() == pytest.approx(1, abs=0.02)
         assert torch.corrcoef(torch.cat([f, x_t], dim=1).T)[0, 1].abs() < 0.02
+
+
+def test_a_coarse_copy_says_nearly_the_same_and_leaves_the_network_alone(batch):
+    net = wake(network(precondition=True, space="s")).eval()
+    with torch.no_grad():
+        fine = net(*batch)
+        rough = coarse(net)(*batch)
+        again = net(*batch)
+    assert rough.dtype == fine.dtype
+    assert not torch.equal(rough, fine)
+    assert (rough - fine).square().mean().sqrt() < 0.02 * fine.std()
+    assert torch.equal(fine, again)
+
+
+def test_a_coarse_ensemble_keeps_guide_trust_and_polish():
+    path = Path(LINEAR, "s")
+    guide = Gaussian(torch.zeros(D).double(), torch.eye(D).double())
+    member = wake(network(precondition=True, space="s", hints=True)).eval()
+    ensemble = GuidedEnsemble.alone(guide, member, path=path)
+    ensemble.polish = object()
+    copied = coarse(ensemble)
+    assert copied.guide is guide
+    assert copied.polish is ensemble.polish
+    assert torch.equal(copied.trust, ensemble.trust)
+    assert copied.guide.precision.dtype == torch.float64
+    assert copied.members[0] is not member

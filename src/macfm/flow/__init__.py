@@ -71,6 +71,7 @@ from macfm.flow.network import (
     NetworkConfig,
     Preconditioned,
     TransformerVelocity,
+    coarse,
     make_network,
 )
 
@@ -126,6 +127,7 @@ __all__ = [
     "cell_variances",
     "cells_of",
     "center_of",
+    "coarse",
     "conditional_mean",
     "end_point",
     "euler_step",

@@ -19,6 +19,7 @@ from macfm.flow import (
     RowBatch,
     aggregate,
     center_of,
+    coarse,
     conditional_mean,
     known_mean,
     row_batches,
@@ -102,11 +103,12 @@ class Filler:
         ]
         ready = self._ready(x, observed, n_draws=len(draws), noise=True)
         with ready as (network, batches):
+            drawing = coarse(network) if self.device.type == "cuda" else network
             for batch in batches:
                 center = center_of(network, batch, path=self.path, seed=self.seed)
                 filled = [
                     trajectories(
-                        network,
+                        drawing,
                         batch,
                         path=self.path,
                         config=self.read_out.solver,

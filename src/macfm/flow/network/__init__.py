@@ -1,7 +1,7 @@
 """Velocity networks: ``v_t = net(x_t, t, m_cond)``."""
 
 from macfm.flow.network._dropout import Dropout, drops, twins
-from macfm.flow.network._ensemble import Ensemble, GuidedEnsemble
+from macfm.flow.network._ensemble import Ensemble, GuidedEnsemble, coarse
 from macfm.flow.network._make import NetworkConfig, make_network
 from macfm.flow.network._mlp import MLPVelocity
 from macfm.flow.network._precondition import Preconditioned
@@ -15,6 +15,7 @@ __all__ = [
     "NetworkConfig",
     "Preconditioned",
     "TransformerVelocity",
+    "coarse",
     "drops",
     "make_network",
     "twins",

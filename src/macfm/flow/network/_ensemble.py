@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import torch
@@ -11,6 +12,7 @@ from macfm.flow._guide import Gaussian
 from macfm.flow._path import Path
 from macfm.flow._polish import Polish
 from macfm.flow._schedule import interpolate
+from macfm.flow.network._mlp import MLPVelocity
 
 
 class Ensemble(nn.Module):
@@ -89,3 +91,19 @@ class GuidedEnsemble(nn.Module):
             a_t = interpolate(trust, s_t)
             change = change + a_t * (member(x_t, t, m_cond, guess) - v_guide)
         return v_guide + change / max(len(self.members), 1)
+
+
+def coarse(network: nn.Module) -> nn.Module:
+    """Return a copy whose perceptrons compute in bfloat16; the guide does as before."""
+    if isinstance(network, GuidedEnsemble):
+        members = [coarse(member) for member in network.members]
+        copied = GuidedEnsemble(
+            network.guide, members, network.trust, path=network.path
+        )
+        copied.polish = network.polish
+        return copied
+    copied_network = copy.deepcopy(network)
+    for module in copied_network.modules():
+        if isinstance(module, MLPVelocity):
+            module.coarsen()
+    return copied_network

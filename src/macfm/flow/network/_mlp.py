@@ -117,6 +117,14 @@ class MLPVelocity(nn.Module):
             shown.append(self.periodic(x_t))
         shown += masks_shown(m_cond, self.n_masks, x_t.dtype)
         row = torch.cat([*shown, *hints], dim=1)
-        row = F.pad(row, (0, self.d_in - row.shape[1]))
-        h = self.blocks(self.project(row) + self.time(t))
-        return self.head(h)[:, : self.d]
+        row = F.pad(row, (0, self.d_in - row.shape[1])).to(self.project.weight.dtype)
+        h = self.blocks(self.project(row) + self.time(t).to(row.dtype))
+        return self.head(h)[:, : self.d].to(x_t.dtype)
+
+    def coarsen(self) -> None:
+        """Compute hidden layers in bfloat16 from here on; sinusoids stay as they are.
+
+        On a GPU that is twice as fast, and a draw needs no more digits.
+        """
+        for part in (self.project, self.blocks, self.head):
+            part.bfloat16()
