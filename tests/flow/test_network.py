@@ -20,7 +20,7 @@ N, D = 40, len(GROUP)
 LINEAR = make_schedule("linear", gamma=1.0)
 
 
-def network(schedule=LINEAR, space="t", hints=False, **changes):
+def network(schedule=LINEAR, space="t", hints=False, waves=None, **changes):
     settings = {
         "backbone": "mlp",
         "d_model": 32,
@@ -40,6 +40,7 @@ def network(schedule=LINEAR, space="t", hints=False, **changes):
             group=GROUP,
             path=Path(schedule, space),
             hints=hints,
+            waves=waves,
         )
 
 
@@ -201,3 +202,27 @@ def test_a_coarse_ensemble_keeps_guide_trust_and_polish():
     assert torch.equal(copied.trust, ensemble.trust)
     assert copied.guide.precision.dtype == torch.float64
     assert copied.members[0] is not member
+
+
+def test_sinusoids_are_taken_of_the_coordinates_that_are_named(batch):
+    numbers = torch.tensor([True, False, False, False, True, True])
+    some = network(waves=numbers)
+    assert len(some.periodic.frequencies) == 3
+    every = network()
+    assert len(every.periodic.frequencies) == D
+    assert network(waves=torch.zeros(D, dtype=torch.bool)).periodic is None
+    # with all named it is the network that names none
+    assert torch.equal(
+        network(waves=torch.ones(D, dtype=torch.bool))(*batch), every(*batch)
+    )
+    assert "wave_place" not in some.state_dict()
+
+
+def test_sinusoids_do_not_see_other_coordinates(batch):
+    numbers = torch.tensor([True, False, False, False, True, True])
+    net = network(waves=numbers)
+    seen = []
+    net.periodic.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    x_t, t, m_cond = batch
+    net(x_t, t, m_cond)
+    assert torch.equal(seen[0], x_t[:, numbers])

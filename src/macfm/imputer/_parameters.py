@@ -361,7 +361,15 @@ _DECLARED = (
         "heun",
         of="read-out",
     ),
-    Parameter("n_steps", integer(1), "Number of its steps.", 10, of="read-out"),
+    Parameter(
+        "n_steps",
+        integer(1),
+        "Number of its steps.",
+        6,
+        best=10,
+        paper=10,
+        of="read-out",
+    ),
     Parameter(
         "grid",
         one_of("uniform", "schedule", "beta"),

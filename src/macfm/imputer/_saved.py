@@ -326,6 +326,9 @@ def _member(
     n_columns = len(encoder.schema.modelled)
     if config.backbone == "transformer" and encoder.d * n_columns > _MAX_MEMBER:
         raise ValueError("too many columns for a transformer")
+    # Models saved before took sinusoids of categories' coordinates too.
+    waves = [w for name, w in weights.items() if name.endswith("periodic.frequencies")]
+    of_all = bool(waves) and len(waves[0]) == encoder.d
     with torch.device("meta"):
         network = make_network(
             config,
@@ -334,6 +337,7 @@ def _member(
             hints=hints,
             # Models saved before there were any assume 1.
             variance=torch.empty(encoder.d) if "variance" in weights else None,
+            waves=None if of_all else torch.from_numpy(encoder.is_num),
         )
     expected = {
         name: tuple(tensor.shape)

@@ -55,7 +55,7 @@ _FEW_ROWS = 2_000
 # Share of a budget that is left for trees.
 _TREES_SHARE = 0.25
 # Draws are judged by this solver: that of the read-out may change after fit.
-_SOLVER = SolverConfig("heun", n_steps=10, grid="uniform", grid_beta=2.0)
+_SOLVER = SolverConfig("heun", n_steps=6, grid="uniform", grid_beta=2.0)
 # torch's generator and its number of threads are those of the whole process.
 _ALONE = threading.RLock()
 
@@ -317,6 +317,7 @@ class _Course:
             path=settings.path,
             hints=hints,
             variance=cell_variances(rows.x, rows.observed, cell=cell),
+            waves=self.is_num.cpu(),
         ).to(self.group.device)
         velocity: nn.Module = network
         guide = rows.guide if hints else None

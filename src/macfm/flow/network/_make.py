@@ -32,7 +32,7 @@ class NetworkConfig:
     residual: bool
     """Pre-normalised residual blocks in the MLP instead of a plain stack."""
     n_frequencies: int
-    """Learned sinusoids of each coordinate beside its value; the MLP alone reads it."""
+    """Learned sinusoids of each number beside its value; the MLP alone reads it."""
     precondition: bool
     """Whether to wrap the network in `Preconditioned`."""
     guide: bool
@@ -46,6 +46,7 @@ def make_network(
     path: Path,
     hints: bool,
     variance: Tensor | None = None,
+    waves: Tensor | None = None,
 ) -> nn.Module:
     """Build a velocity network for coordinates of the given columns.
 
@@ -61,6 +62,8 @@ def make_network(
         Whether the network stands around a guide and reads what it says.
     variance : Tensor, shape (d,), or None
         Variances that the preconditioning assumes without a guide; None: 1.
+    waves : Tensor of bool, shape (d,), or None
+        Coordinates that the MLP takes sinusoids of; None: all.
     """
     network: nn.Module
     n_hints = 2 if hints else 0
@@ -74,6 +77,7 @@ def make_network(
             n_hints=n_hints,
             residual=config.residual,
             n_frequencies=config.n_frequencies,
+            waves=waves,
         )
     else:
         network = TransformerVelocity(

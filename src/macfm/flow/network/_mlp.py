@@ -61,14 +61,17 @@ class MLPVelocity(nn.Module):
     Notes
     -----
     ``c_t = MLP(sinusoids(t))`` is added to the projected input, SiLU blocks follow, a
-    two-layer head gives the velocity. With ``n_masks=0, n_hints=0, residual=False,
-    dropout=0, n_frequencies=0`` it is the network of the paper.
+    two-layer head gives the velocity. Sinusoids are taken of the coordinates in
+    ``waves``, shape ``(d,)``, of all if it is None. With ``n_masks=0, n_hints=0,
+    residual=False, dropout=0, n_frequencies=0`` it is the network of the paper.
 
     Shape
     -----
     ``x_t, m_cond`` and the result are ``(n, d)``, ``t`` is ``(n, 1)``, ``hints`` are
     `n_hints` tensors of shape ``(n, d)``.
     """
+
+    wave_place: Tensor | None
 
     def __init__(
         self,
@@ -81,14 +84,20 @@ class MLPVelocity(nn.Module):
         n_hints: int,
         residual: bool,
         n_frequencies: int,
+        waves: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.n_masks = n_masks
         self.d = d
+        n_waves = d if waves is None else int(waves.sum())
+        # Not part of a model's file: which they are is known from its columns.
+        place = None if n_waves == d or waves is None else torch.nonzero(waves)[:, 0]
+        self.register_buffer("wave_place", place, persistent=False)
         self.periodic = None
-        if n_frequencies:
-            self.periodic = PeriodicFeatures(d=d, n_frequencies=n_frequencies)
-        self.d_in = padded(d * (1 + n_masks + n_hints + 2 * n_frequencies))
+        if n_frequencies and n_waves:
+            self.periodic = PeriodicFeatures(d=n_waves, n_frequencies=n_frequencies)
+        n_inputs = d * (1 + n_masks + n_hints) + 2 * n_frequencies * n_waves
+        self.d_in = padded(n_inputs)
         self.project = nn.Linear(self.d_in, d_model)
         self.time = TimeEncoding(d_model=d_model)
         blocks: list[nn.Module] = []
@@ -114,7 +123,8 @@ class MLPVelocity(nn.Module):
         """Predict the velocity at ``x_t``."""
         shown = [x_t]
         if self.periodic is not None:
-            shown.append(self.periodic(x_t))
+            place = self.wave_place
+            shown.append(self.periodic(x_t if place is None else x_t[:, place]))
         shown += masks_shown(m_cond, self.n_masks, x_t.dtype)
         row = torch.cat([*shown, *hints], dim=1)
         row = F.pad(row, (0, self.d_in - row.shape[1])).to(self.project.weight.dtype)
