@@ -220,11 +220,15 @@ def raw_fill(method: Method, table: pd.DataFrame) -> pd.DataFrame:
     model = copy.copy(method.model_)
     rows = method._rows(method.code_.one_hot(table))
     filled = torch.empty_like(rows.x)
-    for place, part in rows.chunks():
+    size = model.batches(model.settings["n_samples"]).n_rows
+    for place, part in rows.chunks(size):
         x, shown = _signed(part, model.columns), part.observed
 
         def network(_x: Tensor, noisy: Tensor, _shown: Tensor, level: Tensor) -> Tensor:
-            return method.model_.network(x, noisy, shown, level)  # noqa: B023
+            # Several samples of the rows may come at once.
+            seen = (a.repeat(len(noisy) // len(a), 1) for a in (x, shown))  # noqa: B023
+            known, where = seen
+            return method.model_.network(known, noisy, where, level)
 
         model.network = network
         none = torch.zeros_like(shown)

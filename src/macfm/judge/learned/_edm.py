@@ -9,17 +9,19 @@ from __future__ import annotations
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from macfm.flow import keyed_normal
 from macfm.judge.learned._base import Clock, DrawingModel, Rows, by_chunks, epoch
+from macfm.judge.learned._trials import Batches, noises
 
 _VARIANCE = 0.25  # of the data, whose standard deviation is ½
+# Rows times trials, and cells of them, that a GPU denoises together at most.
+_MOST_ROWS, _MOST_CELLS = 2**16, 2**24
 
 
 @dataclass(frozen=True)
@@ -231,20 +233,16 @@ class RePaint:
         rows: Rows,
         *,
         seed: int,
-        trial: int,
+        trials: range,
     ) -> Tensor:
-        """Draw every cell of scaled rows, shape ``(n, d)``.
+        """Draw every cell of scaled rows, shape ``(n_trials, n, d)``.
 
-        The noise of a row hangs on its key, the seed and the trial alone.
+        The noise of a row hangs on its key, the seed and the trial alone. All trials go
+        through the denoiser together.
         """
-        n_loops = (self.n_steps - 1) * self.n_inner + 1
-        first = 3 * n_loops * trial
-
-        def noise(loop: int) -> Tensor:
-            draws = range(first + 3 * loop, first + 3 * loop + 3)
-            d = rows.x.shape[1]
-            return keyed_normal(rows.keys, seed=seed, draws=draws, d=d).float()
-
+        noise = self._noise(rows, seed=seed, trials=trials)
+        known = rows.x.repeat(len(trials), 1)
+        observed = rows.observed.repeat(len(trials), 1)
         grow = 1 + min(self.churn / self.n_steps, math.sqrt(2) - 1)
         # On the device at once, so that no step waits for a number to be sent.
         levels = torch.tensor(self.levels(), device=rows.x.device)
@@ -252,18 +250,36 @@ class RePaint:
         churned = (raised.square() - levels.square()).sqrt()
         back = (levels[:-1].square() - levels[1:].square()).sqrt()
 
-        eps_churn, eps_start, _ = noise(n_loops - 1)
-        x = rows.x + levels[0] * eps_start
+        eps_churn, eps_start, _ = next(noise)
+        x = known + levels[0] * eps_start
         for i in range(self.n_steps - 1):
             for k in range(self.n_inner):
-                eps, eps_known, eps_back = noise(i * self.n_inner + k)
+                eps, eps_known, eps_back = next(noise)
                 x = x + churned[i] * eps
                 x = _heun(denoise, x, raised[i], levels[i + 1])
-                x = torch.where(rows.observed, rows.x + levels[i + 1] * eps_known, x)
+                x = torch.where(observed, known + levels[i + 1] * eps_known, x)
                 if k < self.n_inner - 1:
                     x = x + back[i] * eps_back
         # An Euler step to σ = 0 ends at the denoiser's estimate.
-        return denoise(x + churned[-2] * eps_churn, raised[-2].view(1, 1))
+        x = denoise(x + churned[-2] * eps_churn, raised[-2].view(1, 1))
+        return x.unflatten(0, (len(trials), -1))
+
+    def _noise(self, rows: Rows, *, seed: int, trials: range) -> Iterator[Tensor]:
+        """Yield the noise of start and end, then of each loop, ``(3, n_rows, d)``.
+
+        Its rows are all rows of the first trial, then all of the second, and so on.
+        """
+        n_loops = (self.n_steps - 1) * self.n_inner + 1
+        draws = [
+            [
+                3 * (n_loops * trial + loop) + part
+                for part in range(3)
+                for trial in trials
+            ]
+            for loop in (n_loops - 1, *range(n_loops - 1))
+        ]
+        for drawn in noises(rows.keys, seed=seed, draws=draws, d=rows.x.shape[1]):
+            yield drawn.view(3, -1, drawn.shape[-1])
 
 
 def _heun(
@@ -293,35 +309,33 @@ class EDMModel(DrawingModel):
         """Return a denoiser with fresh weights."""
         return Denoiser(d, self.settings["width"]).to(self.device)
 
-    def sample(self, rows: Rows, trial: int) -> Tensor:
-        """Draw every cell of scaled rows, in the same scale, shape ``(n, d)``."""
+    def sample(self, rows: Rows, trials: range) -> Tensor:
+        """Draw every cell of scaled rows, in their scale, ``(n_trials, n, d)``."""
         names = ("n_inner", "churn", "sigma_max", "sigma_min", "rho")
         repaint = RePaint(
             n_steps=self.settings["n_levels"],
             **{name: self.settings[name] for name in names},
         )
-        return repaint(self.network, rows, seed=self.seed, trial=trial)
+        return repaint(self.network, rows, seed=self.seed, trials=trials)
 
     def fill(self, rows: Rows) -> Tensor:
         """Fill with the mean of the trials."""
-        n_trials = self.settings["n_trials"]
-
-        def mean(part: Rows) -> Tensor:
-            half = self.scale.half(part)
-            total = torch.zeros_like(half.x)
-            for trial in range(n_trials):
-                total += self.sample(half, trial)
-            return self.scale.back(total / n_trials)
-
-        return by_chunks(mean, rows)
+        return self._read(rows, self.settings["n_trials"], lambda x: x.mean(dim=0))
 
     def draw(self, rows: Rows, n: int) -> Tensor:
         """Draw by `n` single trials, shape ``(n, n_rows, d)``."""
+        return self._read(rows, n, lambda x: x)
 
-        def trials(part: Rows) -> Tensor:
+    def _read(
+        self, rows: Rows, n_trials: int, read: Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        """Apply a function to the trials of chunks of rows, and scale back."""
+        most = min(_MOST_ROWS, _MOST_CELLS // rows.x.shape[1])
+        batches = Batches.of(self.device, n_trials=n_trials, most=most)
+
+        def of_chunk(part: Rows) -> Tensor:
             half = self.scale.half(part)
-            return self.scale.back(
-                torch.stack([self.sample(half, t) for t in range(n)])
-            )
+            drawn = batches.run(lambda trials: self.sample(half, trials), n_trials)
+            return self.scale.back(read(drawn))
 
-        return by_chunks(trials, rows)
+        return by_chunks(of_chunk, rows, batches.n_rows)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from macfm.flow import keyed_normal
 from macfm.judge.learned._base import (
     Clock,
     Columns,
@@ -21,11 +20,14 @@ from macfm.judge.learned._base import (
     epoch,
 )
 from macfm.judge.learned._tokens import Lots, sine_code
+from macfm.judge.learned._trials import Batches, noises
 
 _D_CODE = 128  # of noise levels and of columns
 _D_SHARED = 8  # one learned vector beside the columns' codes
 _D_FORWARD = 64
 _DROPOUT = 0.1
+# Rows times samples, and cells of them, that a GPU walks with together at most.
+_MOST_ROWS, _MOST_CELLS = 2**15, 2**19
 
 
 class TabCSDI(DrawingModel):
@@ -103,8 +105,7 @@ class TabCSDI(DrawingModel):
     def fill(self, rows: Rows) -> Tensor:
         """Fill with the median of draws, categories with the shares that have them."""
 
-        def middle(part: Rows) -> Tensor:
-            drawn = self._draw(part, self.settings["n_samples"])
+        def middle(drawn: Tensor) -> Tensor:
             ordered = drawn.sort(dim=0).values
             n = len(ordered)
             center = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
@@ -118,35 +119,51 @@ class TabCSDI(DrawingModel):
                     center[:, block] = votes.float().mean(dim=0)
             return center
 
-        return by_chunks(middle, rows)
+        return self._read(rows, self.settings["n_samples"], middle)
 
     def draw(self, rows: Rows, n: int) -> Tensor:
         """Walk from noise to values `n` times."""
-        return by_chunks(lambda part: self._draw(part, n), rows)
+        return self._read(rows, n, lambda drawn: drawn)
 
-    def _draw(self, rows: Rows, n: int) -> Tensor:
-        x = _signed(rows, self.columns)
-        drawn = torch.stack([self._walk(x, rows, number) for number in range(n)])
-        return torch.where(self.columns.is_number, drawn, (drawn + 1) / 2)
+    def batches(self, n: int) -> Batches:
+        """Return how many rows and samples are drawn together, of `n` samples."""
+        d = len(self.columns.is_number)
+        most = max(1, min(_MOST_ROWS, _MOST_CELLS // d))
+        return Batches.of(self.device, n_trials=n, most=most)
 
-    def _walk(self, x: Tensor, rows: Rows, number: int) -> Tensor:
-        """Draw one value of every hole; observed cells stay what they are."""
+    def _read(self, rows: Rows, n: int, read: Callable[[Tensor], Tensor]) -> Tensor:
+        """Apply a function to `n` samples of chunks of rows."""
+        batches = self.batches(n)
+
+        def of_chunk(part: Rows) -> Tensor:
+            drawn = batches.run(lambda numbers: self.walk(part, numbers), n)
+            return read(torch.where(self.columns.is_number, drawn, (drawn + 1) / 2))
+
+        return by_chunks(of_chunk, rows, batches.n_rows)
+
+    def walk(self, rows: Rows, numbers: range) -> Tensor:
+        """Draw samples of those numbers, with categories from −1 to 1; (n, n_rows, d).
+
+        Observed cells stay what they are. All samples walk together.
+        """
         n_levels = len(self.noise.beta)
-
-        def normal(step: int) -> Tensor:
-            draws = [number * (n_levels + 1) + step]
-            z = keyed_normal(rows.keys, seed=self.seed, draws=draws, d=x.shape[1])
-            return z[0].float()
-
-        noisy = torch.where(rows.observed, x, normal(n_levels))
+        x = _signed(rows, self.columns).repeat(len(numbers), 1)
+        observed = rows.observed.repeat(len(numbers), 1)
+        # The start has the number after those of the levels; the last step adds none.
+        draws = [
+            [number * (n_levels + 1) + step for number in numbers]
+            for step in range(n_levels, 0, -1)
+        ]
+        noise = noises(rows.keys, seed=self.seed, draws=draws, d=x.shape[1])
+        noisy = torch.where(observed, x, next(noise).flatten(0, 1))
         for t in reversed(range(n_levels)):
             level = torch.full((len(x),), t, device=self.device)
-            told = self.network(x, noisy, rows.observed, level)
+            told = self.network(x, noisy, observed, level)
             cleaner = self.noise.remove(noisy, told, t)
             if t:
-                cleaner = cleaner + self.noise.spread[t] * normal(t)
-            noisy = torch.where(rows.observed, x, cleaner)
-        return noisy
+                cleaner = cleaner + self.noise.spread[t] * next(noise).flatten(0, 1)
+            noisy = torch.where(observed, x, cleaner)
+        return noisy.unflatten(0, (len(numbers), -1))
 
 
 @dataclass(frozen=True)
