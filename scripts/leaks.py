@@ -293,10 +293,13 @@ def mixed_loss(
     x: Tensor,
     counted: Tensor,
 ) -> Tensor:
-    """As `edm_loss`, but for a product of shapes (n, 1) and (n_cells,)."""
+    """As `edm_loss`, but for a product of shapes (n, 1) and (n_cells,).
+
+    Its mean over both is the product of two means.
+    """
     weight = (sigma.square() + 0.25) / (sigma / 2).square()
-    squared = (denoise(noisy, sigma) - x)[counted].square()
-    return (weight * squared).mean()
+    squared = (denoise(noisy, sigma) - x).square().masked_fill(~counted, 0.0)
+    return weight.mean() * squared.sum() / counted.sum().clamp(min=1)
 
 
 def with_own_model(method: Method) -> Method:

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from macfm.judge.learned._base import Clock, DrawingModel, Rows, by_chunks, epoch
+from macfm.judge.learned._step import descent, make_optimizer
 from macfm.judge.learned._trials import Batches, noises
 
 _VARIANCE = 0.25  # of the data, whose standard deviation is ½
@@ -147,8 +148,10 @@ def train(
     bool
         Whether the training came to its end before the clock did.
     """
-    optimizer = torch.optim.Adam(
-        network.parameters(), lr=settings["learning_rate"], fused=True
+    optimizer = make_optimizer(network.parameters(), rate=settings["learning_rate"])
+    step = descent(
+        lambda noisy, sigma, x, counted: edm_loss(network, noisy, sigma, x, counted),
+        [optimizer],
     )
     cuts = torch.optim.lr_scheduler.ReduceLROnPlateau(
         optimizer, factor=settings["cut"], patience=settings["cut_after"]
@@ -159,11 +162,9 @@ def train(
     for _ in range(settings["n_epochs"]):
         total, n_seen = x.new_zeros(()), 0
         for batch in epoch(len(x), settings["batch_size"], generator):
-            loss = _noisy_loss(network, x[batch], counted[batch], settings, generator)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            total += loss.detach() * len(batch)
+            clean = x[batch]
+            noisy, sigma = _with_noise(clean, settings, generator)
+            total += step(noisy, sigma, clean, counted[batch]) * len(batch)
             n_seen += len(batch)
             n_steps += 1
             is_late = clock.is_up()
@@ -180,22 +181,17 @@ def train(
     return not is_late
 
 
-def _noisy_loss(
-    network: Denoiser,
-    x: Tensor,
-    counted: Tensor,
-    settings: Mapping[str, Any],
-    generator: torch.Generator,
-) -> Tensor:
-    """Return the loss at random levels of noise, log-normal, one a row."""
+def _with_noise(
+    x: Tensor, settings: Mapping[str, Any], generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Return rows with noise, and its random levels, log-normal, one a row."""
 
     def normal(*shape: int) -> Tensor:
         return torch.randn(shape, generator=generator, device=x.device)
 
     log_sigma = normal(len(x), 1) * settings["log_sigma_sd"] + settings["log_sigma"]
     sigma = log_sigma.exp()
-    noisy = x + sigma * normal(*x.shape)
-    return edm_loss(network, noisy, sigma, x, counted)
+    return x + sigma * normal(*x.shape), sigma
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from macfm.judge.learned._base import (
     by_chunks,
     epoch,
 )
+from macfm.judge.learned._step import descent, make_optimizer, set_rate
 from macfm.judge.learned._tokens import Lots, sine_code
 from macfm.judge.learned._trials import Batches, noises
 
@@ -46,12 +47,12 @@ class TabCSDI(DrawingModel):
         x = _signed(rows, self.columns)
         self.noise = Noise.make(settings, self.device)
         self.network = NoisePredictor(x.shape[1], settings).to(self.device)
-        optimizer = torch.optim.Adam(
+        optimizer = make_optimizer(
             self.network.parameters(),
-            lr=settings["learning_rate"],
+            rate=settings["learning_rate"],
             weight_decay=settings["weight_decay"],
-            fused=True,
         )
+        step = descent(self._loss, [optimizer])
         generator = self.generator()
         lots = Lots(self.columns, generator)
         n_steps, n_done = settings["n_steps"], 0
@@ -61,14 +62,10 @@ class TabCSDI(DrawingModel):
                     break
                 share = max(n_done / n_steps, clock.spent())
                 n_cuts = bisect(settings["cuts"], share)
-                for group in optimizer.param_groups:
-                    group["lr"] = settings["learning_rate"] / 10**n_cuts
-                observed = rows.observed[batch]
+                set_rate(optimizer, settings["learning_rate"] / 10**n_cuts)
+                known, observed = x[batch], rows.observed[batch]
                 targets = self.targets(observed, lots, generator)
-                loss = self.loss(x[batch], observed, targets, generator)
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+                step(known, observed, targets, *self._draw_noise(known, generator))
                 n_done += 1
         self.network.eval()
 
@@ -92,11 +89,19 @@ class TabCSDI(DrawingModel):
         self, x: Tensor, observed: Tensor, targets: Tensor, generator: torch.Generator
     ) -> Tensor:
         """Return the mean squared error of the noise told, over target cells."""
-        n = len(x)
-        level = torch.randint(
-            len(self.noise.beta), (n,), generator=generator, device=x.device
-        )
-        eps = torch.randn(x.shape, generator=generator, device=x.device)
+        return self._loss(x, observed, targets, *self._draw_noise(x, generator))
+
+    def _draw_noise(
+        self, x: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """Draw the level of every row, and its noise."""
+        n_levels = len(self.noise.beta)
+        level = torch.randint(n_levels, (len(x),), generator=generator, device=x.device)
+        return level, torch.randn(x.shape, generator=generator, device=x.device)
+
+    def _loss(
+        self, x: Tensor, observed: Tensor, targets: Tensor, level: Tensor, eps: Tensor
+    ) -> Tensor:
         noisy = self.noise.add(x, eps, level)
         told = self.network(x, noisy, observed & ~targets, level)
         gap = torch.where(targets, (eps - told).square(), 0.0)
