@@ -35,6 +35,7 @@ import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
+from torch.distributions import StudentT
 
 from macfm.bench._machine import describe_machine, find_versions
 from macfm.bench.cell import SPLIT_SEED, Holes, make_holes
@@ -263,7 +264,8 @@ def one_unit_drawn(trial: Trial) -> Scores:
 
 def drawn_cells(cells: _Cells) -> Tensor:
     """Draw numbers from their Student t."""
-    return cells.layout.join(cells.number.sample(), cells.log_shares.exp())
+    numbers = StudentT(cells.freedom, cells.center, cells.scale).sample()
+    return cells.layout.join(numbers, cells.log_shares.exp())
 
 
 def settings_dropped(trial: Trial) -> Scores:

@@ -1,4 +1,4 @@
-"""Steps of training on a CPU, where they are a plain loop; `test_gpu` has the rest."""
+"""Steps of training on a CPU, where they are a plain loop; `test_on_gpu` has more."""
 
 import pytest
 import torch
@@ -69,3 +69,19 @@ def test_a_rate_of_0_moves_nothing():
 def test_what_a_step_gives_is_given_back():
     optimizer = make_optimizer(network().parameters(), rate=0.1)
     assert Step(lambda x: 2 * x, [optimizer])(torch.ones(1)) == 2
+
+
+def test_every_size_is_recorded_after_three_steps_of_its_own(monkeypatch):
+    class Recording:
+        def replay(self, batch):
+            return f"replayed {len(batch[0])}"
+
+    monkeypatch.setattr(Step, "_aside", lambda _, batch: f"aside {len(batch[0])}")
+    monkeypatch.setattr(Step, "_record", lambda *_: Recording())
+    optimizer = make_optimizer(network().parameters(), rate=0.1)
+    step = Step(lambda x: x, [optimizer])
+    step._stream = "a stream, as on a GPU"
+    told = [step(torch.zeros(size)) for size in (4, 4, 2) * 4]
+    large, small = [t for t in told if "4" in t], [t for t in told if "2" in t]
+    assert large == ["aside 4"] * 3 + ["replayed 4"] * 5
+    assert small == ["aside 2"] * 3 + ["replayed 2"]
