@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from macfm.judge.learned._base import Clock, Rows
-from macfm.judge.learned._edm import Denoiser, HalfScale, RePaint, edm_loss, train
+from macfm.judge.learned._edm import Denoiser, HalfScale, edm_loss, train
+from macfm.judge.learned._repaint import RePaint
 from macfm.judge.methods import METHODS, make_method
 
 SETTINGS = METHODS["missdiff"].authors | {"width": 8, "batch_size": 64}

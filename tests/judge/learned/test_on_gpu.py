@@ -9,7 +9,8 @@ import torch
 
 from macfm.flow import tf32
 from macfm.judge.learned._base import Clock, Rows
-from macfm.judge.learned._edm import Denoiser, RePaint
+from macfm.judge.learned._edm import Denoiser
+from macfm.judge.learned._repaint import RePaint
 from macfm.judge.learned._step import Step, descent, make_optimizer, set_rate
 from macfm.judge.methods import METHODS, make_method
 from macfm.judge.methods._learned import LearnedMethod
