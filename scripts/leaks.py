@@ -35,6 +35,7 @@ import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
+from torch.distributions import StudentT
 
 from macfm.bench._machine import describe_machine, find_versions
 from macfm.bench.cell import SPLIT_SEED, Holes, make_holes
@@ -220,11 +221,15 @@ def raw_fill(method: Method, table: pd.DataFrame) -> pd.DataFrame:
     model = copy.copy(method.model_)
     rows = method._rows(method.code_.one_hot(table))
     filled = torch.empty_like(rows.x)
-    for place, part in rows.chunks():
+    size = model.batches(model.settings["n_samples"]).n_rows
+    for place, part in rows.chunks(size):
         x, shown = _signed(part, model.columns), part.observed
 
         def network(_x: Tensor, noisy: Tensor, _shown: Tensor, level: Tensor) -> Tensor:
-            return method.model_.network(x, noisy, shown, level)  # noqa: B023
+            # Several samples of the rows may come at once.
+            seen = (a.repeat(len(noisy) // len(a), 1) for a in (x, shown))  # noqa: B023
+            known, where = seen
+            return method.model_.network(known, noisy, where, level)
 
         model.network = network
         none = torch.zeros_like(shown)
@@ -259,7 +264,8 @@ def one_unit_drawn(trial: Trial) -> Scores:
 
 def drawn_cells(cells: _Cells) -> Tensor:
     """Draw numbers from their Student t."""
-    return cells.layout.join(cells.number.sample(), cells.log_shares.exp())
+    numbers = StudentT(cells.freedom, cells.center, cells.scale).sample()
+    return cells.layout.join(numbers, cells.log_shares.exp())
 
 
 def settings_dropped(trial: Trial) -> Scores:
@@ -289,10 +295,13 @@ def mixed_loss(
     x: Tensor,
     counted: Tensor,
 ) -> Tensor:
-    """As `edm_loss`, but for a product of shapes (n, 1) and (n_cells,)."""
+    """As `edm_loss`, but for a product of shapes (n, 1) and (n_cells,).
+
+    Its mean over both is the product of two means.
+    """
     weight = (sigma.square() + 0.25) / (sigma / 2).square()
-    squared = (denoise(noisy, sigma) - x)[counted].square()
-    return (weight * squared).mean()
+    squared = (denoise(noisy, sigma) - x).square().masked_fill(~counted, 0.0)
+    return weight.mean() * squared.sum() / counted.sum().clamp(min=1)
 
 
 def with_own_model(method: Method) -> Method:

@@ -25,6 +25,7 @@ from macfm.flow._path import (
 )
 from macfm.flow._points import PointLaw, Points, PointSource
 from macfm.flow._polish import Polish
+from macfm.flow._precision import tf32
 from macfm.flow._rows import RowConfig, TrainingRows, prepare_rows
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import (
@@ -152,6 +153,7 @@ __all__ = [
     "row_keys",
     "sample_masks",
     "sees_noise_at_start",
+    "tf32",
     "time_grid",
     "train",
     "training",

@@ -40,6 +40,7 @@ from macfm.flow import (
     measure_trust,
     no_better_than_mean,
     prepare_rows,
+    tf32,
     train,
     training,
 )
@@ -123,20 +124,16 @@ def alone(device: torch.device, *, few: bool) -> Iterator[None]:
     always give whole vectors, so as many threads are used, and no more than pay: for a
     few rows one, and nobody looks how many cores are free.
     """
-    with _ALONE:
+    with _ALONE, tf32(device):
         n_threads = torch.get_num_threads()
-        precision = torch.get_float32_matmul_precision()
         n_used = 1 if few else worthwhile_threads(n_threads)
         if n_used != n_threads:
             torch.set_num_threads(n_used)
-        if device.type == "cuda":
-            torch.set_float32_matmul_precision("high")  # TF32
         try:
             yield
         finally:
             if n_used != n_threads:
                 torch.set_num_threads(n_threads)
-            torch.set_float32_matmul_precision(precision)
 
 
 @contextmanager

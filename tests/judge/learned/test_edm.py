@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from macfm.judge.learned._base import Clock, Rows
-from macfm.judge.learned._edm import Denoiser, HalfScale, RePaint, edm_loss, train
+from macfm.judge.learned._edm import Denoiser, HalfScale, edm_loss, train
+from macfm.judge.learned._repaint import RePaint
 from macfm.judge.methods import METHODS, make_method
 
 SETTINGS = METHODS["missdiff"].authors | {"width": 8, "batch_size": 64}
@@ -28,6 +29,11 @@ def halves(n=1_000):
     """Rows of which the first column is known to be ½, one SD."""
     observed = torch.tensor([[True, False]]).repeat(n, 1)
     return Rows(torch.where(observed, 0.5, 0.0), observed, torch.arange(n))
+
+
+def drawn(rows, denoise=exact, trial=0, repaint=REPAINT):
+    """One trial of RePaint."""
+    return repaint(denoise, rows, seed=0, trials=range(trial, trial + 1))[0]
 
 
 def test_scaled_columns_have_mean_0_and_sd_a_half():
@@ -126,35 +132,39 @@ def test_levels_of_noise_fall_from_the_first_to_the_last_and_0():
 
 
 def test_repaint_draws_from_the_conditional_of_a_normal():
-    drawn = REPAINT(exact, halves(), seed=0, trial=0)
+    x = drawn(halves())
     # What is known stays, up to the last level of noise.
-    torch.testing.assert_close(
-        drawn[:, 0], torch.full((1_000,), 0.5), atol=0.01, rtol=0
-    )
-    assert drawn[:, 1].mean().item() == pytest.approx(0.8 * 0.5, abs=0.04)
-    assert drawn[:, 1].std().item() == pytest.approx(0.6 * 0.5, rel=0.1)
+    torch.testing.assert_close(x[:, 0], torch.full((1_000,), 0.5), atol=0.01, rtol=0)
+    assert x[:, 1].mean().item() == pytest.approx(0.8 * 0.5, abs=0.04)
+    assert x[:, 1].std().item() == pytest.approx(0.6 * 0.5, rel=0.1)
 
 
 def test_one_inner_loop_does_not_heed_what_is_known():
     once = RePaint(**(vars(REPAINT) | {"n_inner": 1}))
-    drawn = once(exact, halves(), seed=0, trial=0)
-    assert drawn[:, 1].mean().item() < 0.75 * 0.8 * 0.5
-    assert drawn[:, 1].std().item() > 1.15 * 0.6 * 0.5
+    x = drawn(halves(), repaint=once)
+    assert x[:, 1].mean().item() < 0.75 * 0.8 * 0.5
+    assert x[:, 1].std().item() > 1.15 * 0.6 * 0.5
 
 
 def test_a_row_of_holes_is_drawn_from_the_whole():
     rows = halves(2_000)
     empty = Rows(torch.zeros_like(rows.x), rows.observed & False, rows.keys)
-    drawn = REPAINT(exact, empty, seed=0, trial=0)
-    torch.testing.assert_close(drawn.T.cov(), COVARIANCE, atol=0.03, rtol=0)
+    torch.testing.assert_close(drawn(empty).T.cov(), COVARIANCE, atol=0.03, rtol=0)
 
 
 def test_trials_differ_and_noise_belongs_to_the_row():
     rows = halves(50)
-    drawn = REPAINT(exact, rows, seed=0, trial=0)
-    assert (drawn[:, 1] != REPAINT(exact, rows, seed=0, trial=1)[:, 1]).all()
-    turned = REPAINT(exact, rows.take(torch.arange(49, -1, -1)), seed=0, trial=0)
-    torch.testing.assert_close(turned.flip(0), drawn)
+    first = drawn(rows)
+    assert (first[:, 1] != drawn(rows, trial=1)[:, 1]).all()
+    turned = drawn(rows.take(torch.arange(49, -1, -1)))
+    torch.testing.assert_close(turned.flip(0), first)
+
+
+def test_trials_together_are_what_they_are_one_by_one():
+    rows = halves(50)
+    together = REPAINT(exact, rows, seed=0, trials=range(2, 5))
+    single = [drawn(rows, trial=trial) for trial in range(2, 5)]
+    torch.testing.assert_close(together, torch.stack(single))
 
 
 @pytest.mark.parametrize("name", ["missdiff", "diffputer"])
@@ -166,6 +176,6 @@ def test_as_many_evaluations_as_are_declared(name):
         count += 1
         return exact(x, sigma)
 
-    REPAINT(counting, halves(2), seed=0, trial=0)
+    drawn(halves(2), counting)
     method = make_method(name, n_levels=25, n_inner=20, n_trials=3)
     assert method.network_evaluations_per_row() == 3 * count

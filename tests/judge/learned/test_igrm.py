@@ -5,6 +5,7 @@ import torch
 from macfm.judge.learned.igrm import (
     Encoder,
     FriendLayer,
+    draw_lot,
     drawn_shares,
     expected_shares,
     likelihoods,
@@ -60,7 +61,7 @@ def test_friendship_is_mutual_and_drawn_with_its_likelihood():
     likely, source = likelihoods(codes), generator()
     seen = torch.zeros(N, N)
     for _ in range(500):
-        shares = drawn_shares(likely, source)
+        shares = drawn_shares(likely, draw_lot(len(likely), source))
         friends = shares > 0
         assert torch.equal(friends, friends.T)
         assert not friends.diagonal().any()
@@ -75,14 +76,21 @@ def test_expected_shares_are_the_mean_of_drawn_ones():
     # A ratio of means is the mean ratio but for terms of one over the number of rows.
     likely, source = likelihoods(torch.rand(300, 6, generator=generator())), generator()
     rows = torch.rand(300, WIDTH, generator=generator())
-    drawn = sum(drawn_shares(likely, source) @ rows for _ in range(100)) / 100
+    drawn = (
+        sum(
+            drawn_shares(likely, draw_lot(len(likely), source)) @ rows
+            for _ in range(100)
+        )
+        / 100
+    )
     torch.testing.assert_close(expected_shares(likely) @ rows, drawn, rtol=0.05, atol=0)
 
 
 def test_gradients_reach_the_encoder_through_the_weights():
     torch.manual_seed(0)
     encoder, rows = Encoder(WIDTH, 12, 6), states()
-    drawn_shares(likelihoods(encoder(rows)), generator()).square().sum().backward()
+    likely = likelihoods(encoder(rows))
+    drawn_shares(likely, draw_lot(N, generator())).square().sum().backward()
     assert all(p.grad.abs().sum() > 0 for p in encoder.parameters())
 
 

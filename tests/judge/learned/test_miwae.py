@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import torch
 from scipy import stats
+from torch.distributions import StudentT
 
 from macfm.flow import keyed_normal
 from macfm.judge.learned._base import Columns, Rows
@@ -109,6 +110,18 @@ def test_cells_are_drawn_as_the_decoder_says():
     )
     likelihood = layout.read(output.expand(3, -1)).log_likelihood(rows).exp()
     np.testing.assert_allclose(likelihood.numpy(), shares, rtol=1e-6)
+
+
+def test_numbers_have_the_density_of_a_student_t():
+    layout = _Layout(torch.tensor([0, 1]), torch.tensor([], dtype=torch.int64), ())
+    output = torch.tensor([1.0, -2.0, 0.5, 3.0, -0.5, 6.0]).repeat(3, 1)
+    x = torch.tensor([[1.0, -2.0], [0.0, 5.0], [-30.0, 0.3]])
+    rows = Rows(x, torch.ones(3, 2, dtype=torch.bool), torch.arange(3))
+    cells = layout.read(output)
+    student = StudentT(cells.freedom, cells.center, cells.scale)
+    torch.testing.assert_close(
+        cells.log_likelihood(rows), student.log_prob(x).sum(dim=1)
+    )
 
 
 def test_the_networks_have_the_authors_size():

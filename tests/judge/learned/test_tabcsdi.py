@@ -164,6 +164,18 @@ def test_noise_alone_is_told_as_it_is(toy):
     assert (told - eps).square().mean() < 0.1
 
 
+def test_samples_together_are_what_they_are_one_by_one():
+    model, (x, shown) = untrained(), rows(40)
+    torch.nn.init.ones_(model.network.told.weight)
+    part = Rows(torch.where(shown, x, 0.0), shown, torch.arange(40))
+    with torch.no_grad():
+        together = model.walk(part, range(1, 4))
+        single = [model.walk(part, range(k, k + 1)) for k in range(1, 4)]
+    torch.testing.assert_close(together, torch.cat(single))
+    assert (together[0] != together[1])[~shown].all()
+    assert torch.equal(together[:, shown], together[:1, shown].expand(3, -1))
+
+
 def test_it_comes_nearer_to_the_best_than_the_mean_does(toy):
     # The mean's error is 1.9 times the best, draws from the columns alone give 2.1;
     # five times the steps and 20 draws come to 1.1.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,9 @@ from torch import Tensor
 
 # Rows go through a network in batches of one size, padded with empty rows: a product
 # of other sizes has other last bits, and a row must not depend on its company.
-_CHUNK = {"cpu": 256, "cuda": 8192}
+CHUNK = {"cpu": 256, "cuda": 8192}
+# Steps that may wait for the GPU: enough for it never to wait itself.
+_N_AHEAD = 8
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,12 @@ class Rows:
         """Return some of the rows."""
         return Rows(self.x[rows], self.observed[rows], self.keys[rows])
 
-    def chunks(self) -> Iterator[tuple[slice, Rows]]:
-        """Yield places and rows, padded with empty rows to one size."""
-        size = _CHUNK[self.x.device.type]
+    def chunks(self, size: int | None = None) -> Iterator[tuple[slice, Rows]]:
+        """Yield places and rows, padded with empty rows to one size.
+
+        That is the size of the device, `CHUNK`, where none is given.
+        """
+        size = size or CHUNK[self.x.device.type]
         for first in range(0, len(self), size):
             place = slice(first, min(first + size, len(self)))
             part = self.take(place)
@@ -80,19 +86,38 @@ class Clock:
     ----------
     budget : float or None
         Seconds from now; None for as long as it takes.
+    device : torch.device, optional
+        Where the method computes. A GPU is waited for: it is told what to do much
+        faster than it does it, and what it has been told counts as time to come.
     """
 
-    def __init__(self, budget: float | None) -> None:
+    def __init__(
+        self, budget: float | None, device: torch.device | None = None
+    ) -> None:
         self._budget = math.inf if budget is None else budget
         self._began = time.perf_counter()
+        self._device = device
+        self._marks: deque[torch.cuda.Event] = deque()
+
+    def part(self, n: int) -> Clock:
+        """Return a clock for one of `n` equal parts of what is left."""
+        return Clock(self.left() / n, self._device)
 
     def left(self) -> float:
         """Return the seconds that are left."""
         return self._budget - (time.perf_counter() - self._began)
 
     def is_up(self) -> bool:
-        """Whether there is no time left."""
+        """Whether there is no time left; to be asked once a step."""
+        if self._device is not None and self._device.type == "cuda":
+            self._keep_pace(self._device)
         return self.left() <= 0
+
+    def _keep_pace(self, device: torch.device) -> None:
+        """Wait until the GPU is but a few questions, and so steps, behind."""
+        self._marks.append(torch.cuda.current_stream(device).record_event())
+        if len(self._marks) > _N_AHEAD:
+            self._marks.popleft().synchronize()
 
     def spent(self) -> float:
         """Return the share of the budget that is spent, 0 without one."""
@@ -187,13 +212,16 @@ def epoch(n: int, size: int, generator: torch.Generator) -> Iterator[Tensor]:
 
 
 @torch.no_grad()
-def by_chunks(function: Callable[[Rows], Tensor], rows: Rows) -> Tensor:
+def by_chunks(
+    function: Callable[[Rows], Tensor], rows: Rows, size: int | None = None
+) -> Tensor:
     """Apply a function to padded parts of the rows, and join what it gives.
 
-    Its answers have the rows in their next to last dimension.
+    Its answers have the rows in their next to last dimension. `size` is that of
+    `Rows.chunks`.
     """
     parts = []
-    for place, part in rows.chunks():
+    for place, part in rows.chunks(size):
         n = place.stop - place.start
         parts.append(function(part)[..., :n, :])
     return torch.cat(parts, dim=-2)

@@ -1,4 +1,4 @@
-"""What DiffPuter and MissDiff share: a denoiser, its training, and RePaint sampling.
+"""What DiffPuter and MissDiff share: a denoiser and its training.
 
 The diffusion is that of Karras et al. (2022), called EDM: x + σ ε with σ from 80 to 0,
 for values whose standard deviation is ½.
@@ -16,10 +16,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from macfm.flow import keyed_normal
 from macfm.judge.learned._base import Clock, DrawingModel, Rows, by_chunks, epoch
+from macfm.judge.learned._repaint import RePaint
+from macfm.judge.learned._step import descent, make_optimizer
+from macfm.judge.learned._trials import Batches
 
 _VARIANCE = 0.25  # of the data, whose standard deviation is ½
+# Rows times trials, and cells of them, that a GPU denoises together at most.
+_MOST_ROWS, _MOST_CELLS = 2**16, 2**24
 
 
 @dataclass(frozen=True)
@@ -145,8 +149,10 @@ def train(
     bool
         Whether the training came to its end before the clock did.
     """
-    optimizer = torch.optim.Adam(
-        network.parameters(), lr=settings["learning_rate"], fused=True
+    optimizer = make_optimizer(network.parameters(), rate=settings["learning_rate"])
+    step = descent(
+        lambda noisy, sigma, x, counted: edm_loss(network, noisy, sigma, x, counted),
+        [optimizer],
     )
     cuts = torch.optim.lr_scheduler.ReduceLROnPlateau(
         optimizer, factor=settings["cut"], patience=settings["cut_after"]
@@ -157,11 +163,9 @@ def train(
     for _ in range(settings["n_epochs"]):
         total, n_seen = x.new_zeros(()), 0
         for batch in epoch(len(x), settings["batch_size"], generator):
-            loss = _noisy_loss(network, x[batch], counted[batch], settings, generator)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            total += loss.detach() * len(batch)
+            clean = x[batch]
+            noisy, sigma = _with_noise(clean, settings, generator)
+            total += step(noisy, sigma, clean, counted[batch]) * len(batch)
             n_seen += len(batch)
             n_steps += 1
             is_late = clock.is_up()
@@ -178,105 +182,17 @@ def train(
     return not is_late
 
 
-def _noisy_loss(
-    network: Denoiser,
-    x: Tensor,
-    counted: Tensor,
-    settings: Mapping[str, Any],
-    generator: torch.Generator,
-) -> Tensor:
-    """Return the loss at random levels of noise, log-normal, one a row."""
+def _with_noise(
+    x: Tensor, settings: Mapping[str, Any], generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Return rows with noise, and its random levels, log-normal, one a row."""
 
     def normal(*shape: int) -> Tensor:
         return torch.randn(shape, generator=generator, device=x.device)
 
     log_sigma = normal(len(x), 1) * settings["log_sigma_sd"] + settings["log_sigma"]
     sigma = log_sigma.exp()
-    noisy = x + sigma * normal(*x.shape)
-    return edm_loss(network, noisy, sigma, x, counted)
-
-
-@dataclass(frozen=True)
-class RePaint:
-    """Draw the hole of a row by a diffusion of the whole row.
-
-    From σ_i to σ_{i+1}, `n_inner` times: one stochastic Heun step of the row; observed
-    cells become x + σ_{i+1} ε; then, but for the last time, noise brings all cells back
-    to σ_i. These loops let holes and observed cells come to agree. At last one Euler
-    step to σ = 0. That is 2 (n_steps − 1) n_inner + 1 evaluations.
-    """
-
-    n_steps: int
-    """Levels of noise above 0."""
-    n_inner: int
-    """Steps taken at each but the last of them."""
-    churn: float
-    """Noise added before a step, as in EDM: σ grows by the share churn / n_steps."""
-    sigma_max: float
-    """First level."""
-    sigma_min: float
-    """Last level above 0."""
-    rho: float
-    """Levels are evenly spaced in σ^(1/rho)."""
-
-    def levels(self) -> list[float]:
-        """Return the levels of noise, falling, and 0."""
-        first, last = (s ** (1 / self.rho) for s in (self.sigma_max, self.sigma_min))
-        share = [i / max(self.n_steps - 1, 1) for i in range(self.n_steps)]
-        return [(first + s * (last - first)) ** self.rho for s in share] + [0.0]
-
-    def __call__(
-        self,
-        denoise: Callable[[Tensor, Tensor], Tensor],
-        rows: Rows,
-        *,
-        seed: int,
-        trial: int,
-    ) -> Tensor:
-        """Draw every cell of scaled rows, shape ``(n, d)``.
-
-        The noise of a row hangs on its key, the seed and the trial alone.
-        """
-        n_loops = (self.n_steps - 1) * self.n_inner + 1
-        first = 3 * n_loops * trial
-
-        def noise(loop: int) -> Tensor:
-            draws = range(first + 3 * loop, first + 3 * loop + 3)
-            d = rows.x.shape[1]
-            return keyed_normal(rows.keys, seed=seed, draws=draws, d=d).float()
-
-        grow = 1 + min(self.churn / self.n_steps, math.sqrt(2) - 1)
-        # On the device at once, so that no step waits for a number to be sent.
-        levels = torch.tensor(self.levels(), device=rows.x.device)
-        raised = grow * levels
-        churned = (raised.square() - levels.square()).sqrt()
-        back = (levels[:-1].square() - levels[1:].square()).sqrt()
-
-        eps_churn, eps_start, _ = noise(n_loops - 1)
-        x = rows.x + levels[0] * eps_start
-        for i in range(self.n_steps - 1):
-            for k in range(self.n_inner):
-                eps, eps_known, eps_back = noise(i * self.n_inner + k)
-                x = x + churned[i] * eps
-                x = _heun(denoise, x, raised[i], levels[i + 1])
-                x = torch.where(rows.observed, rows.x + levels[i + 1] * eps_known, x)
-                if k < self.n_inner - 1:
-                    x = x + back[i] * eps_back
-        # An Euler step to σ = 0 ends at the denoiser's estimate.
-        return denoise(x + churned[-2] * eps_churn, raised[-2].view(1, 1))
-
-
-def _heun(
-    denoise: Callable[[Tensor, Tensor], Tensor],
-    x: Tensor,
-    sigma: Tensor,
-    sigma_next: Tensor,
-) -> Tensor:
-    """Step dx/dσ = (x − D(x; σ)) / σ by the mean of its slopes at both ends."""
-    slope = (x - denoise(x, sigma.view(1, 1))) / sigma
-    euler = x + (sigma_next - sigma) * slope
-    slope_next = (euler - denoise(euler, sigma_next.view(1, 1))) / sigma_next
-    return x + (sigma_next - sigma) * (slope + slope_next) / 2
+    return x + sigma * normal(*x.shape), sigma
 
 
 class EDMModel(DrawingModel):
@@ -293,35 +209,33 @@ class EDMModel(DrawingModel):
         """Return a denoiser with fresh weights."""
         return Denoiser(d, self.settings["width"]).to(self.device)
 
-    def sample(self, rows: Rows, trial: int) -> Tensor:
-        """Draw every cell of scaled rows, in the same scale, shape ``(n, d)``."""
+    def sample(self, rows: Rows, trials: range) -> Tensor:
+        """Draw every cell of scaled rows, in their scale, ``(n_trials, n, d)``."""
         names = ("n_inner", "churn", "sigma_max", "sigma_min", "rho")
         repaint = RePaint(
             n_steps=self.settings["n_levels"],
             **{name: self.settings[name] for name in names},
         )
-        return repaint(self.network, rows, seed=self.seed, trial=trial)
+        return repaint(self.network, rows, seed=self.seed, trials=trials)
 
     def fill(self, rows: Rows) -> Tensor:
         """Fill with the mean of the trials."""
-        n_trials = self.settings["n_trials"]
-
-        def mean(part: Rows) -> Tensor:
-            half = self.scale.half(part)
-            total = torch.zeros_like(half.x)
-            for trial in range(n_trials):
-                total += self.sample(half, trial)
-            return self.scale.back(total / n_trials)
-
-        return by_chunks(mean, rows)
+        return self._read(rows, self.settings["n_trials"], lambda x: x.mean(dim=0))
 
     def draw(self, rows: Rows, n: int) -> Tensor:
         """Draw by `n` single trials, shape ``(n, n_rows, d)``."""
+        return self._read(rows, n, lambda x: x)
 
-        def trials(part: Rows) -> Tensor:
+    def _read(
+        self, rows: Rows, n_trials: int, read: Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        """Apply a function to the trials of chunks of rows, and scale back."""
+        most = min(_MOST_ROWS, _MOST_CELLS // rows.x.shape[1])
+        batches = Batches.of(self.device, n_trials=n_trials, most=most)
+
+        def of_chunk(part: Rows) -> Tensor:
             half = self.scale.half(part)
-            return self.scale.back(
-                torch.stack([self.sample(half, t) for t in range(n)])
-            )
+            drawn = batches.run(lambda trials: self.sample(half, trials), n_trials)
+            return self.scale.back(read(drawn))
 
-        return by_chunks(trials, rows)
+        return by_chunks(of_chunk, rows, batches.n_rows)

@@ -7,7 +7,7 @@ import time
 import torch
 from torch import Tensor
 
-from macfm.judge.learned._base import Clock, Rows
+from macfm.judge.learned._base import CHUNK, Clock, Rows
 from macfm.judge.learned._edm import EDMModel, HalfScale, train
 
 
@@ -42,7 +42,7 @@ class DiffPuter(EDMModel):
                 torch.ones_like(table, dtype=torch.bool),
                 self.settings,
                 generator=generator,
-                clock=Clock(clock.left() / n_parts),
+                clock=clock.part(n_parts),
             )
             took = time.perf_counter() - began
             is_fresh = has_ended and not self.settings["warm_start"]
@@ -52,8 +52,9 @@ class DiffPuter(EDMModel):
             some = half.take(
                 torch.randperm(len(half), generator=generator, device=self.device)
             )
-            part = Clock(clock.left() / (n_parts - 1))
-            table = self._expect(some, (i + 1) * self.settings["n_trials"], part)
+            table = self._expect(
+                some, (i + 1) * self.settings["n_trials"], clock.part(n_parts - 1)
+            )
 
     @torch.no_grad()
     def _expect(self, rows: Rows, first_trial: int, clock: Clock) -> Tensor:
@@ -63,15 +64,22 @@ class DiffPuter(EDMModel):
         out. Each round has trials of its own: an error of chance that came back in
         every round would be learned.
         """
+        n_trials, size = self.settings["n_trials"], CHUNK[self.device.type]
+        n_together = 1
+        if self.device.type == "cuda":
+            # Few rows leave room for other trials of theirs, and need no padding.
+            size = min(size, len(rows))
+            n_together = CHUNK["cuda"] // size
         total = torch.zeros_like(rows.x)
         n_drawn = rows.x.new_zeros(len(rows), 1)
-        for k in range(self.settings["n_trials"]):
-            for place, part in rows.chunks():
+        for k in range(0, n_trials, n_together):
+            trials = range(first_trial + k, first_trial + min(k + n_together, n_trials))
+            for place, part in rows.chunks(size):
                 if clock.is_up() and (k or place.start):
                     break
                 n = place.stop - place.start
-                total[place] += self.sample(part, first_trial + k)[:n]
-                n_drawn[place] += 1
+                total[place] += self.sample(part, trials).sum(dim=0)[:n]
+                n_drawn[place] += len(trials)
         has_any = n_drawn[:, 0] > 0
         mean = total[has_any] / n_drawn[has_any]
         return torch.where(rows.observed[has_any], rows.x[has_any], mean)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from macfm.judge.learned._base import Clock, MinMax, Model, Rows, by_chunks, epoch
+from macfm.judge.learned._step import Step, descend, make_optimizer
 
 # NOTE[DIFF]: the authors put uniform noise below 0.01 into holes. Its mean serves as
 # well, and a row is filled the same whatever rows stand beside it.
@@ -29,46 +28,43 @@ class GAIN(Model):
         self._scale = MinMax.fit(rows, self.columns)
         unit = self._scale.unit(rows.x)
         self._generate = _network(d).to(self.device)
-        judge = _network(d).to(self.device)
-        rate = settings["learning_rate"]
-        optimizers = [
-            torch.optim.Adam(network.parameters(), lr=rate)
-            for network in (judge, self._generate)
-        ]
+        step = self._step(_network(d).to(self.device))
         generator = self.generator()
         n_done = 0
         while n_done < settings["n_steps"]:
             for batch in epoch(len(rows), settings["batch_size"], generator):
                 if n_done == settings["n_steps"] or (n_done and clock.is_up()):
                     return
-                self._step(unit[batch], rows.observed[batch], judge, optimizers)
+                part = unit[batch]
+                lots = torch.bernoulli(torch.full_like(part, settings["hint_rate"]))
+                step(part, rows.observed[batch], lots)
                 n_done += 1
 
-    def _step(
-        self,
-        unit: Tensor,
-        observed: Tensor,
-        judge: nn.Module,
-        optimizers: Sequence[torch.optim.Optimizer],
-    ) -> None:
-        known = observed.float()
-        hint = known * torch.bernoulli(
-            torch.full_like(known, self.settings["hint_rate"])
+    def _step(self, judge: nn.Module) -> Step:
+        """Return a step of the judge, then one of the generator."""
+        for_judge, for_generator = (
+            make_optimizer(
+                network.parameters(), rate=self.settings["learning_rate"], fused=False
+            )
+            for network in (judge, self._generate)
         )
-        guess = self._guess(unit, observed)
-        mixed = torch.where(observed, unit, guess)
-        for_judge, for_generator = optimizers
-        told = judge(torch.cat([mixed.detach(), hint], dim=1))
-        loss = functional.binary_cross_entropy_with_logits(told, known)
-        for_judge.zero_grad()
-        loss.backward()
-        for_judge.step()
-        told = judge(torch.cat([mixed, hint], dim=1))
-        fooled = -((1 - known) * functional.logsigmoid(told)).mean()
-        close = (known * (unit - guess).square()).mean() / known.mean().clamp(min=1e-9)
-        for_generator.zero_grad()
-        (fooled + self.settings["alpha"] * close).backward()
-        for_generator.step()
+
+        def move(unit: Tensor, observed: Tensor, lots: Tensor) -> Tensor:
+            known = observed.float()
+            hint = known * lots
+            guess = self._guess(unit, observed)
+            mixed = torch.where(observed, unit, guess)
+            told = judge(torch.cat([mixed.detach(), hint], dim=1))
+            loss = functional.binary_cross_entropy_with_logits(told, known)
+            descend(loss, [for_judge])
+            told = judge(torch.cat([mixed, hint], dim=1))
+            fooled = -((1 - known) * functional.logsigmoid(told)).mean()
+            gap = (known * (unit - guess).square()).mean()
+            close = gap / known.mean().clamp(min=1e-9)
+            descend(fooled + self.settings["alpha"] * close, [for_generator])
+            return loss.detach()
+
+        return Step(move, [for_judge, for_generator])
 
     def _guess(self, unit: Tensor, observed: Tensor) -> Tensor:
         shown = torch.where(observed, unit, _HOLE)

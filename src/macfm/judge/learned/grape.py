@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from macfm.judge.learned._base import Clock, MinMax, Model, Rows, by_chunks
-from macfm.judge.learned._bipartite import Bipartite, Head, tasks
+from macfm.judge.learned._bipartite import Bipartite, Head, Task, tasks
+from macfm.judge.learned._step import descent, make_optimizer
 
 
 class GRAPE(Model):
@@ -27,7 +28,10 @@ class GRAPE(Model):
         self._graph = Bipartite(d, width=width, n_layers=settings["n_layers"])
         self._head = Head(width)
         networks = torch.nn.ModuleList([self._graph, self._head]).to(self.device)
-        optimizer = torch.optim.Adam(networks.parameters(), settings["learning_rate"])
+        optimizer = make_optimizer(
+            networks.parameters(), rate=settings["learning_rate"], fused=False
+        )
+        step = descent(self._loss, [optimizer])
         for task in tasks(
             unit,
             rows.observed,
@@ -36,13 +40,14 @@ class GRAPE(Model):
             clock=clock,
             generator=self.generator(),
         ):
-            loss = task.loss(self._head(*self._graph(task.unit, task.shown)))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+            step(task.unit, task.observed, task.shown)
         # NOTE[DIFF]: the reference builds a graph of the rows it fills. Frozen columns
         # fill a row the same in any company, and cost one pass.
         self._columns = self._graph.frozen_columns(unit, rows.observed)
+
+    def _loss(self, unit: Tensor, observed: Tensor, shown: Tensor) -> Tensor:
+        guess = self._head(*self._graph(unit, shown))
+        return Task(unit, observed, shown).loss(guess)
 
     def fill(self, rows: Rows) -> Tensor:
         """Fill from each row's cells and the frozen columns."""

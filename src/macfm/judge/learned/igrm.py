@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from macfm.judge.learned._base import Clock, MinMax, Model, Rows, by_chunks
-from macfm.judge.learned._bipartite import Bipartite, Head, tasks
+from macfm.judge.learned._bipartite import Bipartite, Head, Task, tasks
+from macfm.judge.learned._step import Step, descend, make_optimizer
 
 
 class IGRM(Model):
@@ -30,17 +35,20 @@ class IGRM(Model):
         self._head = Head(width)
         self._encoder = Encoder(width, settings["d_hidden"], settings["d_latent"])
         networks = nn.ModuleList([self._graph, self._friends, self._head])
-        optimizer, for_encoder = (
-            torch.optim.Adam(
-                network.to(self.device).parameters(), settings["learning_rate"]
+        optimizers = [
+            make_optimizer(
+                network.to(self.device).parameters(),
+                rate=settings["learning_rate"],
+                fused=False,
             )
             for network in (networks, self._encoder)
-        )
+        ]
         generator = self.generator()
         n_batch = min(settings["batch_size"] or len(rows), len(rows))
         random = random_graph(n_batch, generator)
+        steps = _Steps.of(partial(self._loss, random), optimizers)
         shares = torch.empty(0)
-        for step, task in enumerate(
+        for number, task in enumerate(
             tasks(
                 unit,
                 rows.observed,
@@ -50,22 +58,34 @@ class IGRM(Model):
                 generator=generator,
             )
         ):
-            states, columns = self._graph(task.unit, task.shown)
-            learns_friends = step % settings["redraw_every"] == 0
-            # Rows that have not met before need a graph of their own.
-            if learns_friends or n_batch < len(rows):
-                with torch.set_grad_enabled(learns_friends):
-                    likely = likelihoods(self._encoder(states, random))
-                    shares = drawn_shares(likely, generator)
-            loss = task.loss(self._head(self._friends(states, shares, states), columns))
-            optimizer.zero_grad()
-            for_encoder.zero_grad()
-            loss.backward()
-            optimizer.step()
-            if learns_friends:
-                for_encoder.step()
-                shares = shares.detach()
+            batch = (task.unit, task.observed, task.shown)
+            if number % settings["redraw_every"] == 0:
+                shares = steps.learn_friends(*batch, draw_lot(n_batch, generator))
+            elif n_batch < len(rows):
+                # Rows that have not met before need a graph of their own.
+                steps.among_strangers(*batch, draw_lot(n_batch, generator))
+            else:
+                steps.among_friends(*batch, shares)
         self._freeze(rows, unit)
+
+    def _loss(
+        self,
+        random: Tensor,
+        task: Task,
+        *,
+        lot: Tensor | None,
+        shares: Tensor | None,
+        learns: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """Return the loss, and friends' shares: those given, or drawn by a lot."""
+        states, columns = self._graph(task.unit, task.shown)
+        if shares is None:
+            assert lot is not None
+            with torch.set_grad_enabled(learns):
+                likely = likelihoods(self._encoder(states, random))
+                shares = drawn_shares(likely, lot)
+        guess = self._head(self._friends(states, shares, states), columns)
+        return task.loss(guess), shares
 
     def _freeze(self, rows: Rows, unit: Tensor) -> None:
         self._columns = self._graph.frozen_columns(unit, rows.observed)
@@ -87,6 +107,46 @@ class IGRM(Model):
             return self._scale.back(self._head(heard, self._columns[-1]))
 
         return by_chunks(guess, rows)
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Steps of training, three that each have a graph of their own on a GPU."""
+
+    learn_friends: Step
+    """Of a batch and a lot, by which it draws friends and learns to; gives shares."""
+    among_strangers: Step
+    """Of a batch and a lot, by which it draws friends."""
+    among_friends: Step
+    """Of a batch and the shares of its friends."""
+
+    @classmethod
+    def of(
+        cls,
+        loss_of: Callable[..., tuple[Tensor, Tensor]],
+        optimizers: Sequence[torch.optim.Optimizer],
+    ) -> _Steps:
+        """Make them of a loss; the last optimiser is the encoder's."""
+
+        def learn(*batch: Tensor) -> Tensor:
+            *cells, lot = batch
+            loss, shares = loss_of(Task(*cells), lot=lot, shares=None, learns=True)
+            descend(loss, optimizers)
+            return shares.detach()
+
+        def draw(*batch: Tensor) -> Tensor:
+            *cells, lot = batch
+            loss, shares = loss_of(Task(*cells), lot=lot, shares=None, learns=False)
+            descend(loss, optimizers[:-1])
+            return shares
+
+        def keep(*batch: Tensor) -> Tensor:
+            *cells, shares = batch
+            loss, _ = loss_of(Task(*cells), lot=None, shares=shares, learns=False)
+            descend(loss, optimizers[:-1])
+            return shares
+
+        return cls(*(Step(move, optimizers) for move in (learn, draw, keep)))
 
 
 class FriendLayer(nn.Module):
@@ -146,13 +206,17 @@ def likelihoods(codes: Tensor, of: Tensor | None = None) -> Tensor:
     return (of @ codes.T / largest).clamp(max=1.0)
 
 
-def drawn_shares(likely: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw friends and return p of each over their number, 0 for others; (n, n).
+def draw_lot(n: int, generator: torch.Generator) -> Tensor:
+    """Draw what `drawn_shares` goes by, uniform in [0, 1], shape ``(n, n)``."""
+    return torch.rand((n, n), generator=generator, device=generator.device)
+
+
+def drawn_shares(likely: Tensor, lot: Tensor) -> Tensor:
+    """Choose friends by lot, return p of each over their number, 0 for others; (n, n).
 
     Gradients reach p, not the draw: the reference draws a relaxed Bernoulli variable
     and rounds it, which makes a Bernoulli variable, and reads edges off it.
     """
-    lot = torch.rand(likely.shape, generator=generator, device=generator.device)
     # NOTE[DIFF]: in the reference a row hears only rows before it; friendship is
     # mutual here, so that the order of rows does not matter.
     earlier = (lot < likely.detach()).tril(diagonal=-1)

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from macfm.flow import keyed_normal
 from macfm.judge.learned._base import Clock, MinMax, Model, Rows, by_chunks, epoch
+from macfm.judge.learned._step import Step, descent, make_optimizer
 
 _N_PAIRS = 3  # of couplings, each of a mask and its complement
 _N_LAYERS = 4  # of a coupling's networks
@@ -36,14 +37,14 @@ class MCFlow(Model):
         unit = self.start(rows)
         stage = Stage(Flow(d, generator).to(self.device), _mover(d).to(self.device))
         for_mover = self._optimizer(stage.mover)
-        optimizers = [self._optimizer(stage.flow), for_mover]
+        step = self._step(stage, for_mover)
         for n_done in range(1, n_epochs + 1):
             for place, batch in enumerate(
                 epoch(len(rows), self.settings["batch_size"], generator)
             ):
                 if (n_done > 1 or place) and clock.is_up():
                     break
-                self._step(stage, unit[batch], rows.observed[batch], optimizers)
+                step(unit[batch], rows.observed[batch])
             if clock.is_up():
                 break
             if is_stage_end(n_done, max(n_done / n_epochs, clock.spent())):
@@ -52,20 +53,20 @@ class MCFlow(Model):
                     self.stages[-1].refill, Rows(unit, rows.observed, rows.keys)
                 )
                 stage.flow = Flow(d, generator).to(self.device)
-                optimizers = [self._optimizer(stage.flow), for_mover]
+                step = self._step(stage, for_mover)
         self.stages.append(stage)
 
     def _optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
-        rate = self.settings["learning_rate"]
-        return torch.optim.Adam(network.parameters(), lr=rate, fused=True)
+        return make_optimizer(network.parameters(), rate=self.settings["learning_rate"])
 
-    def _step(
-        self,
-        stage: Stage,
-        unit: Tensor,
-        observed: Tensor,
-        optimizers: list[torch.optim.Optimizer],
-    ) -> None:
+    def _step(self, stage: Stage, for_mover: torch.optim.Optimizer) -> Step:
+        """Return the step of a stage whose flow is new."""
+        return descent(
+            lambda unit, observed: self._loss(stage, unit, observed),
+            [self._optimizer(stage.flow), for_mover],
+        )
+
+    def _loss(self, stage: Stage, unit: Tensor, observed: Tensor) -> Tensor:
         # NOTE[DIFF]: the authors' program steps between two passes backward, and leaves
         # the gradient of H's loss in the flow. Here each loss reaches its own network.
         z, log_det = stage.flow(unit)
@@ -74,16 +75,11 @@ class MCFlow(Model):
         # NOTE[DIFF]: the authors sum over their batch of 64 rows; so weighted, the mean
         # over rows is the same there and does not hang on the batch's size.
         gap = torch.where(observed, guess - unit, 0.0).square().sum(dim=1).mean()
-        loss = (
+        return (
             self.settings["reconstruction"] * gap
             - log_likelihood(moved, log_det_guess).mean()
             - log_likelihood(z, log_det).mean()
         )
-        for optimizer in optimizers:
-            optimizer.zero_grad()
-        loss.backward()
-        for optimizer in optimizers:
-            optimizer.step()
 
     def start(self, rows: Rows) -> Tensor:
         """Return the rows in [0, 1], holes filled with random observed values."""

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from macfm.judge.learned._base import Clock, Columns, Model, Rows, by_chunks, epoch
+from macfm.judge.learned._step import descent, make_optimizer
 
 # Terms of the series in which the penalty on cycles is summed.
 _N_TERMS = 24
@@ -46,19 +47,16 @@ class MIRACLE(Model):
         known = Known.fit(shown.observed, self.columns)
         sees = _sees(self.columns, known)
         nodes = Nodes.make(sees, width=settings["width"], device=self.device)
-        optimizer = torch.optim.Adam(
-            nodes.weights(), lr=settings["learning_rate"], fused=True
+        optimizer = make_optimizer(nodes.weights(), rate=settings["learning_rate"])
+        step = descent(
+            lambda x, observed: self._loss(nodes.masked(sees), x, observed, known),
+            [optimizer],
         )
         self.networks, errors = [], []
         for _ in range(settings["n_epochs"]):
             x = holes.filled()
             for batch in epoch(len(rows), settings["batch_size"], generator):
-                loss = self._loss(
-                    nodes.masked(sees), x[batch], shown.observed[batch], known
-                )
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+                step(x[batch], shown.observed[batch])
                 if clock.is_up():
                     break
             network = nodes.masked(sees).first_ones(x.shape[1])

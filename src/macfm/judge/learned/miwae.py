@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.distributions import StudentT
 from torch.nn import functional
 
 from macfm.flow import keyed_normal
@@ -20,6 +19,7 @@ from macfm.judge.learned._base import (
     by_chunks,
     epoch,
 )
+from macfm.judge.learned._step import descent, make_optimizer
 
 # Rows times latent points that go through the decoder together.
 _TOGETHER = 2**16
@@ -41,10 +41,15 @@ class MIWAE(DrawingModel):
         self._encode = _network(d, width, 2 * n_latents).to(self.device)
         self._decode = _network(n_latents, width, self._layout.n_outputs)
         self._decode.to(self.device)
-        optimizer = torch.optim.Adam(
+        optimizer = make_optimizer(
             [*self._encode.parameters(), *self._decode.parameters()],
-            lr=settings["learning_rate"],
-            fused=True,
+            rate=settings["learning_rate"],
+        )
+        step = descent(
+            lambda x, observed, keys, eps: (
+                -self.bound(Rows(x, observed, keys), eps).mean()
+            ),
+            [optimizer],
         )
         generator = self.generator()
         n_done = 0
@@ -54,10 +59,8 @@ class MIWAE(DrawingModel):
                     return
                 shape = (settings["n_importance"], len(batch), n_latents)
                 eps = torch.randn(shape, generator=generator, device=self.device)
-                loss = -self.bound(rows.take(batch), eps).mean()
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+                some = rows.take(batch)
+                step(some.x, some.observed, some.keys, eps)
                 n_done += 1
 
     def bound(self, rows: Rows, eps: Tensor) -> Tensor:
@@ -165,9 +168,9 @@ class _Layout:
         scale = functional.softplus(spread) + 1e-3
         return _Cells(
             layout=self,
-            number=StudentT(
-                functional.softplus(freedom) + 3, center, scale, validate_args=False
-            ),
+            center=center,
+            scale=scale,
+            freedom=functional.softplus(freedom) + 3,
             log_shares=torch.cat([logits[..., :0], *blocks], dim=-1),
         )
 
@@ -182,22 +185,42 @@ class _Cells:
     """Distributions of the cells of rows."""
 
     layout: _Layout
-    number: StudentT
-    """Those of numbers, shape ``(..., n_numbers)``."""
+    center: Tensor
+    """Those of numbers are Student t; their means, shape ``(..., n_numbers)``."""
+    scale: Tensor
+    """Their scales."""
+    freedom: Tensor
+    """Their degrees of freedom."""
     log_shares: Tensor
     """Log probabilities of categories, shape ``(..., n_categories)``."""
 
     def log_likelihood(self, rows: Rows) -> Tensor:
         """Return the log likelihood of the observed cells, shape ``(..., n)``."""
         x, observed = (part[:, self.layout.numbers] for part in (rows.x, rows.observed))
-        numbers = torch.where(observed, self.number.log_prob(x), 0.0)
+        numbers = torch.where(observed, self._log_density(x), 0.0)
         is_it = rows.x[:, self.layout.categories] == 1  # nowhere in an unknown block
         categories = torch.where(is_it, self.log_shares, 0.0)
         return numbers.sum(dim=-1) + categories.sum(dim=-1)
 
     def mean(self) -> Tensor:
         """Return means of numbers and probabilities of categories, ``(..., d)``."""
-        return self.layout.join(self.number.loc, self.log_shares.exp())
+        return self.layout.join(self.center, self.log_shares.exp())
+
+    def _log_density(self, x: Tensor) -> Tensor:
+        """Return the log density of numbers.
+
+        torch's own Student t looks at its parameters, and a GPU would have to wait.
+        """
+        half = 0.5 * self.freedom
+        constant = (
+            self.scale.log()
+            + 0.5 * self.freedom.log()
+            + 0.5 * math.log(math.pi)
+            + half.lgamma()
+            - (half + 0.5).lgamma()
+        )
+        t = (x - self.center) / self.scale
+        return -(half + 0.5) * torch.log1p(t.square() / self.freedom) - constant
 
     def draw(self, u: Tensor, v: Tensor) -> Tensor:
         """Draw with uniform noise, shapes ``(..., d)``; the largest of a block counts.
@@ -205,13 +228,11 @@ class _Cells:
         A Student t is √(ν (u^(−2/ν) − 1)) cos 2πv (Bailey, 1994), exactly so for any ν.
         """
         radius, angle = u[..., self.layout.numbers], v[..., self.layout.numbers]
-        freedom = self.number.df.double()
+        freedom = self.freedom.double()
         t = (freedom * (radius ** (-2 / freedom) - 1)).sqrt()
         t = t * torch.cos(2 * math.pi * angle)
         gumbel = -(-u[..., self.layout.categories].log()).log()
-        return self.layout.join(
-            self.number.loc + self.number.scale * t, self.log_shares + gumbel
-        )
+        return self.layout.join(self.center + self.scale * t, self.log_shares + gumbel)
 
 
 def _network(d_in: int, width: int, d_out: int) -> nn.Sequential:

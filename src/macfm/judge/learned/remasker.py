@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from macfm.judge.learned._base import Clock, MinMax, Model, Rows, by_chunks, epoch
+from macfm.judge.learned._step import descent, make_optimizer, set_rate
 from macfm.judge.learned._tokens import Lots, sine_code
 
 
@@ -27,13 +28,14 @@ class ReMasker(Model):
         self._scale = MinMax.fit(rows, self.columns)
         unit = self._scale.unit(rows.x)
         self.network = MaskedAutoEncoder(rows.x.shape[1], settings).to(self.device)
-        optimizer = torch.optim.AdamW(
+        optimizer = make_optimizer(
             self.network.parameters(),
-            lr=settings["learning_rate"],
+            rate=settings["learning_rate"],
+            decoupled=True,
             betas=(0.9, 0.95),
             weight_decay=settings["weight_decay"],
-            fused=True,
         )
+        step = descent(self._loss, [optimizer])
         generator = self.generator()
         lots = Lots(self.columns, generator)
         n_steps = settings["n_epochs"] * math.ceil(n / settings["batch_size"])
@@ -44,12 +46,9 @@ class ReMasker(Model):
                 if n_done == n_steps or (n_done and clock.is_up()):
                     break
                 share = max((n_done + 1) / n_steps, clock.spent())
-                for group in optimizer.param_groups:
-                    group["lr"] = self.learning_rate_at(share)
-                loss = self.loss(unit[batch], rows.observed[batch], lots)
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+                set_rate(optimizer, self.learning_rate_at(share))
+                observed = rows.observed[batch]
+                step(unit[batch], observed, self.keep(observed, lots))
                 n_done += 1
         # NOTE[DIFF]: the authors train in half precision, which can overflow, and a
         # well-known copy then gives the half-trained network without a word.
@@ -70,7 +69,9 @@ class ReMasker(Model):
 
     def loss(self, unit: Tensor, observed: Tensor, lots: Lots) -> Tensor:
         """Return the loss with cells hidden at random; values in [0, 1]."""
-        kept = self.keep(observed, lots)
+        return self._loss(unit, observed, self.keep(observed, lots))
+
+    def _loss(self, unit: Tensor, observed: Tensor, kept: Tensor) -> Tensor:
         restored = self.network(unit, kept, n_tokens=self._most_kept())
         gap = (restored - unit).square()
         return _mean_at(gap, observed & ~kept) + _mean_at(gap, kept)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from macfm.flow import keyed_normal
 from macfm.judge.learned._base import (
     Clock,
     Columns,
@@ -20,12 +19,16 @@ from macfm.judge.learned._base import (
     by_chunks,
     epoch,
 )
+from macfm.judge.learned._step import descent, make_optimizer, set_rate
 from macfm.judge.learned._tokens import Lots, sine_code
+from macfm.judge.learned._trials import Batches, noises
 
 _D_CODE = 128  # of noise levels and of columns
 _D_SHARED = 8  # one learned vector beside the columns' codes
 _D_FORWARD = 64
 _DROPOUT = 0.1
+# Rows times samples, and cells of them, that a GPU walks with together at most.
+_MOST_ROWS, _MOST_CELLS = 2**15, 2**19
 
 
 class TabCSDI(DrawingModel):
@@ -44,12 +47,12 @@ class TabCSDI(DrawingModel):
         x = _signed(rows, self.columns)
         self.noise = Noise.make(settings, self.device)
         self.network = NoisePredictor(x.shape[1], settings).to(self.device)
-        optimizer = torch.optim.Adam(
+        optimizer = make_optimizer(
             self.network.parameters(),
-            lr=settings["learning_rate"],
+            rate=settings["learning_rate"],
             weight_decay=settings["weight_decay"],
-            fused=True,
         )
+        step = descent(self._loss, [optimizer])
         generator = self.generator()
         lots = Lots(self.columns, generator)
         n_steps, n_done = settings["n_steps"], 0
@@ -59,14 +62,10 @@ class TabCSDI(DrawingModel):
                     break
                 share = max(n_done / n_steps, clock.spent())
                 n_cuts = bisect(settings["cuts"], share)
-                for group in optimizer.param_groups:
-                    group["lr"] = settings["learning_rate"] / 10**n_cuts
-                observed = rows.observed[batch]
+                set_rate(optimizer, settings["learning_rate"] / 10**n_cuts)
+                known, observed = x[batch], rows.observed[batch]
                 targets = self.targets(observed, lots, generator)
-                loss = self.loss(x[batch], observed, targets, generator)
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+                step(known, observed, targets, *self._draw_noise(known, generator))
                 n_done += 1
         self.network.eval()
 
@@ -90,11 +89,19 @@ class TabCSDI(DrawingModel):
         self, x: Tensor, observed: Tensor, targets: Tensor, generator: torch.Generator
     ) -> Tensor:
         """Return the mean squared error of the noise told, over target cells."""
-        n = len(x)
-        level = torch.randint(
-            len(self.noise.beta), (n,), generator=generator, device=x.device
-        )
-        eps = torch.randn(x.shape, generator=generator, device=x.device)
+        return self._loss(x, observed, targets, *self._draw_noise(x, generator))
+
+    def _draw_noise(
+        self, x: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """Draw the level of every row, and its noise."""
+        n_levels = len(self.noise.beta)
+        level = torch.randint(n_levels, (len(x),), generator=generator, device=x.device)
+        return level, torch.randn(x.shape, generator=generator, device=x.device)
+
+    def _loss(
+        self, x: Tensor, observed: Tensor, targets: Tensor, level: Tensor, eps: Tensor
+    ) -> Tensor:
         noisy = self.noise.add(x, eps, level)
         told = self.network(x, noisy, observed & ~targets, level)
         gap = torch.where(targets, (eps - told).square(), 0.0)
@@ -103,8 +110,7 @@ class TabCSDI(DrawingModel):
     def fill(self, rows: Rows) -> Tensor:
         """Fill with the median of draws, categories with the shares that have them."""
 
-        def middle(part: Rows) -> Tensor:
-            drawn = self._draw(part, self.settings["n_samples"])
+        def middle(drawn: Tensor) -> Tensor:
             ordered = drawn.sort(dim=0).values
             n = len(ordered)
             center = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
@@ -118,35 +124,51 @@ class TabCSDI(DrawingModel):
                     center[:, block] = votes.float().mean(dim=0)
             return center
 
-        return by_chunks(middle, rows)
+        return self._read(rows, self.settings["n_samples"], middle)
 
     def draw(self, rows: Rows, n: int) -> Tensor:
         """Walk from noise to values `n` times."""
-        return by_chunks(lambda part: self._draw(part, n), rows)
+        return self._read(rows, n, lambda drawn: drawn)
 
-    def _draw(self, rows: Rows, n: int) -> Tensor:
-        x = _signed(rows, self.columns)
-        drawn = torch.stack([self._walk(x, rows, number) for number in range(n)])
-        return torch.where(self.columns.is_number, drawn, (drawn + 1) / 2)
+    def batches(self, n: int) -> Batches:
+        """Return how many rows and samples are drawn together, of `n` samples."""
+        d = len(self.columns.is_number)
+        most = max(1, min(_MOST_ROWS, _MOST_CELLS // d))
+        return Batches.of(self.device, n_trials=n, most=most)
 
-    def _walk(self, x: Tensor, rows: Rows, number: int) -> Tensor:
-        """Draw one value of every hole; observed cells stay what they are."""
+    def _read(self, rows: Rows, n: int, read: Callable[[Tensor], Tensor]) -> Tensor:
+        """Apply a function to `n` samples of chunks of rows."""
+        batches = self.batches(n)
+
+        def of_chunk(part: Rows) -> Tensor:
+            drawn = batches.run(lambda numbers: self.walk(part, numbers), n)
+            return read(torch.where(self.columns.is_number, drawn, (drawn + 1) / 2))
+
+        return by_chunks(of_chunk, rows, batches.n_rows)
+
+    def walk(self, rows: Rows, numbers: range) -> Tensor:
+        """Draw samples of those numbers, with categories from −1 to 1; (n, n_rows, d).
+
+        Observed cells stay what they are. All samples walk together.
+        """
         n_levels = len(self.noise.beta)
-
-        def normal(step: int) -> Tensor:
-            draws = [number * (n_levels + 1) + step]
-            z = keyed_normal(rows.keys, seed=self.seed, draws=draws, d=x.shape[1])
-            return z[0].float()
-
-        noisy = torch.where(rows.observed, x, normal(n_levels))
+        x = _signed(rows, self.columns).repeat(len(numbers), 1)
+        observed = rows.observed.repeat(len(numbers), 1)
+        # The start has the number after those of the levels; the last step adds none.
+        draws = [
+            [number * (n_levels + 1) + step for number in numbers]
+            for step in range(n_levels, 0, -1)
+        ]
+        noise = noises(rows.keys, seed=self.seed, draws=draws, d=x.shape[1])
+        noisy = torch.where(observed, x, next(noise).flatten(0, 1))
         for t in reversed(range(n_levels)):
             level = torch.full((len(x),), t, device=self.device)
-            told = self.network(x, noisy, rows.observed, level)
+            told = self.network(x, noisy, observed, level)
             cleaner = self.noise.remove(noisy, told, t)
             if t:
-                cleaner = cleaner + self.noise.spread[t] * normal(t)
-            noisy = torch.where(rows.observed, x, cleaner)
-        return noisy
+                cleaner = cleaner + self.noise.spread[t] * next(noise).flatten(0, 1)
+            noisy = torch.where(observed, x, cleaner)
+        return noisy.unflatten(0, (len(numbers), -1))
 
 
 @dataclass(frozen=True)

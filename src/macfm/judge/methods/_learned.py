@@ -60,6 +60,7 @@ class LearnedMethod(OneHotMethod):
         """Train the model."""
         import torch
 
+        from macfm.flow import tf32
         from macfm.imputer import resolve_device
         from macfm.judge.learned._base import Clock, Columns
 
@@ -75,14 +76,19 @@ class LearnedMethod(OneHotMethod):
         )
         module, name = self.model
         make = getattr(import_module(f"macfm.judge.learned.{module}"), name)
-        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        devices = [device] if device.type == "cuda" else []
+        with tf32(device), torch.random.fork_rng(devices=devices):
             torch.manual_seed(self.seed)
             self.model_ = make(columns, self.settings, seed=self.seed, device=device)
-            self.model_.fit(self._rows(x), Clock(self.settings["budget"]))
+            self.model_.fit(self._rows(x), Clock(self.settings["budget"], device))
 
     def scores(self, x: np.ndarray) -> np.ndarray:
         """Fill with the model's best guess."""
-        return self._among_known(x, self.model_.fill(self._rows(x)))
+        from macfm.flow import tf32
+
+        with tf32(self.model_.device):
+            filled = self.model_.fill(self._rows(x))
+        return self._among_known(x, filled)
 
     def _among_known(self, x: np.ndarray, filled: Tensor) -> np.ndarray:
         """Put a model's values where `x` and the training rows leave a choice."""
@@ -112,10 +118,14 @@ class DrawingMethod(LearnedMethod):
 
     def draw(self, table: pd.DataFrame, n: int) -> list[pd.DataFrame]:
         """Draw every coordinate; of a block the largest is the category."""
+        from macfm.flow import tf32
+
         x = self.code_.one_hot(table)
+        with tf32(self.model_.device):
+            draws = self.model_.draw(self._rows(x), n)
         return [
             self.code_.complete(
                 table, self.code_.from_one_hot(self._among_known(x, drawn))
             )
-            for drawn in self.model_.draw(self._rows(x), n)
+            for drawn in draws
         ]
