@@ -6,8 +6,9 @@
 Parts, each on its own: `rows` and `columns` (seconds and peak memory of smooth tables
 against their size, each in a process of its own), `calls` (a row at a time, and rows a
 second, of a fitted model), `tables` (fit, conditional mean and 10 x 50 trajectories of
-the training split of public tables, which are read from MACFM_DATA). Seconds are those
-of this machine; compare ratios, which are printed.
+the training split of public tables, which are read from MACFM_DATA, and the operations
+a second that the networks' matrices made of them), `matrices` (the operations a second
+of large ones). Seconds are those of this machine; compare ratios, which are printed.
 """
 
 from __future__ import annotations
@@ -33,13 +34,15 @@ from macfm.bench.cell import make_holes
 from macfm.bench.datasets import load_dataset
 from macfm.bench.spec import Cell
 
-PARTS = ("calls", "rows", "columns", "tables")
+PARTS = ("calls", "rows", "columns", "tables", "matrices")
 TABLES = "letter,magic,bean,adult,shoppers,default,gesture,news"
 N_TRIALS = 50
 N_DRAWS = 10
 # Rows of the tables that `rows` grows, and columns of those that `columns` does.
-ROWS = (1_000, 10_000, 100_000, 1_000_000)
+ROWS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 COLUMNS = (10, 50, 100, 200, 500)
+# Side of the matrices whose product tells what a device can do.
+SIDE = 8_192
 # One fit of this many rows fills all of them, as a user would do with a large table.
 FIT_ROWS = 10_000
 
@@ -170,18 +173,46 @@ def tables_part(options: argparse.Namespace) -> list[dict[str, Any]]:
         imputer = make_imputer(device, budget=options.budget, numeric=numbers)
         fitting = seconds(imputer.fit, train, device=device)
         mean = seconds(imputer.transform, train, device=device, repeats=2)
+        used, network = imputer.settings_, imputer.network_
+        members = list(getattr(network, "members", [network]))
+        n_weights = sum(p.numel() for member in members for p in member.parameters())
+        # A weight costs two operations a row, and four more for its gradient.
+        n_batches = imputer.n_iter_ / len(members)
+        training = 6 * n_weights * used["batch_size"] * n_batches
         told = {
             "table": name,
             "rows": len(train),
             "columns": train.shape[1],
             "steps": imputer.n_iter_,
             "fit": round(fitting, 2),
+            "TFLOP/s of training": round(1e-12 * training / fitting, 1),
             "mean": round(mean, 3),
         }
         if options.trajectories:
-            imputer.set_params(n_trials=N_DRAWS * N_TRIALS)
+            n_trials = N_DRAWS * N_TRIALS
+            imputer.set_params(n_trials=n_trials)
             whole = seconds(imputer.transform, train, device=device)
+            n_points = 2 * used["n_steps"] * n_trials * len(train)  # Heun takes two
             told[f"{N_DRAWS} x {N_TRIALS} trajectories"] = round(whole, 2)
+            told["TFLOP/s of trajectories"] = round(
+                1e-12 * 2 * n_weights * n_points / whole, 1
+            )
+        found.append(told)
+        print(json.dumps(told), flush=True)
+    return found
+
+
+def matrices_part(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Time products of large matrices in the precisions that networks compute in."""
+    device, found = options.device, []
+    kinds = {"bfloat16": torch.bfloat16}
+    kinds["TF32" if device == "cuda" else "float32"] = torch.float32
+    torch.set_float32_matmul_precision("high")
+    side = SIDE if device == "cuda" else SIDE // 8
+    for name, dtype in kinds.items():
+        matrix = torch.randn(side, side, device=device).to(dtype)
+        least = seconds(matrix.matmul, matrix, device=device, repeats=10)
+        told = {"precision": name, "TFLOP/s": round(2e-12 * side**3 / least, 2)}
         found.append(told)
         print(json.dumps(told), flush=True)
     return found
@@ -196,7 +227,7 @@ def main() -> None:
     parser.add_argument("--tables", default=TABLES, help="of the part `tables`")
     parser.add_argument("--data-dir", default=os.environ.get("MACFM_DATA"))
     parser.add_argument("--budget", type=float, help="seconds of a fit")
-    parser.add_argument("--most-rows", type=int, default=ROWS[-1])
+    parser.add_argument("--most-rows", type=int, default=ROWS[-2])
     parser.add_argument("--most-columns", type=int, default=COLUMNS[-1])
     parser.add_argument("--trajectories", action="store_true")
     options = parser.parse_args()
@@ -209,6 +240,7 @@ def main() -> None:
         "rows": rows_part,
         "columns": columns_part,
         "tables": tables_part,
+        "matrices": matrices_part,
     }
     card = torch.cuda.get_device_name() if options.device == "cuda" else None
     record = {
