@@ -53,6 +53,13 @@ def test_packed_trees_are_the_trees(width):
     np.testing.assert_allclose(
         found, forest.predict(x).reshape(200, width), rtol=1e-5, atol=1e-6
     )
+    said = [one.predict(x).reshape(200, width) for one in forest.estimators_]
+    np.testing.assert_allclose(
+        packed.medians(torch.from_numpy(wide)).numpy(),
+        np.median(said, axis=0),
+        rtol=1e-5,
+        atol=1e-6,
+    )
 
 
 def test_trees_find_what_depends_on_the_others():

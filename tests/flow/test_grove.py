@@ -62,6 +62,8 @@ def test_a_grove_says_what_its_trees_say(
     x, rows = rows_of(200), some_rows(200)
     expected = {k: trees[k](x[some]) for k, some in rows.items()}
     assert same(Grove(trees)(x, rows), expected)
+    medians = {k: trees[k].medians(x[some]) for k, some in rows.items()}
+    assert same(Grove(trees).medians(x, rows), medians)
 
 
 def test_a_row_is_told_the_same_in_any_company(trees):

@@ -18,6 +18,7 @@ from macfm.flow import (
     calibrate,
     make_schedule,
 )
+from macfm.flow._calibrate import _BEFORE, _weighed
 from macfm.flow._polish import Center
 
 D = 3
@@ -36,6 +37,8 @@ class Says(nn.Module):
     def forward(self, x):
         return self.answer(x)
 
+    medians = forward
+
 
 class Grove:
     """Asks one column after the other."""
@@ -45,6 +48,9 @@ class Grove:
 
     def __call__(self, x, rows):
         return {k: self.trees[k](x[some]) for k, some in rows.items()}
+
+    def medians(self, x, rows):
+        return {k: self.trees[k].medians(x[some]) for k, some in rows.items()}
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +106,71 @@ def test_trees_that_know_are_believed_and_those_that_guess_are_not():
     polish = found(x, [guesses])
     assert polish.share[1] == 0
     assert len(polish.trees) == 0
+
+
+def test_a_share_is_what_was_thought_until_several_rows_agree():
+    before = torch.tensor([_BEFORE]).double()
+    square = 1 + torch.rand(400, 1, generator=torch.Generator().manual_seed(0)).double()
+    product = 0.8 * square
+    torch.testing.assert_close(
+        _weighed(product, square, before=before), 0 * before + 0.8
+    )
+    nothing = torch.zeros(5, 1).double()
+    assert torch.equal(_weighed(nothing, nothing, before=before), before)
+    one_row = torch.tensor([[1.0], [0], [0]]).double()
+    assert torch.equal(_weighed(0.9 * one_row, one_row, before=before), before)
+    # a row that outweighs all others is hardly heard
+    loud = torch.tensor([[1e6], [1], [1]]).double()
+    said = torch.tensor([[0.9e6], [-1], [1]]).double()
+    torch.testing.assert_close(
+        _weighed(said, loud, before=before), before, atol=0.05, rtol=0
+    )
+    # and rows that contradict each other change little
+    both = torch.tensor([[1.0], [-1]]).double().repeat(4, 1)
+    share = _weighed(both, both.abs(), before=before)
+    assert 0.2 < share < _BEFORE
+
+
+def test_trees_are_held_near_networks_that_are_nearly_exact():
+    def answer(row):
+        near = 0.05 * torch.sign(row[:, 2:])
+        return torch.where(row[:, 2:] > 90, 9.0, near)
+
+    x = noise()
+    x[:, 0] = 0.1 * torch.sign(x[:, 2])  # the networks' mean is 0, and errs by 0.1
+    polish = found(x, [Says([0], answer), Says([1], answer)])
+    assert polish.reach[0] == pytest.approx(0.05)
+    assert polish.reach[1] == torch.inf
+    row = torch.tensor([[0.0, 0.0, 99.0]])
+    observed = torch.tensor([[False, False, True]])
+    center = polish.center(row, observed, row, n_rows=1)
+    torch.testing.assert_close(center.polished[0, 0], polish.share[0] * 0.05)
+    assert polish.medians(observed, center, n_rows=1)[0, 0] == pytest.approx(0.05)
+
+
+def test_a_median_believes_trees_no_less_than_a_mean_does():
+    x = noise()
+    # Half of the errors of the trees are none, the others are large.
+    x[:, 0] = torch.where(x[:, 1] > 0, torch.sign(x[:, 2]), 3 * x[:, 0])
+    knows = Says([0], lambda row: torch.sign(row[:, 2:]))
+    polish = found(x, [knows])
+    assert polish.share[0] < polish.in_median[0] <= 1
+    assert (polish.in_median[1:] == 0).all()
+    assert torch.equal(polish.in_median, found(x, [knows]).in_median)
+    assert torch.equal(polish.in_median, polish.with_trees([knows]).in_median)
+    assert found(x, []).in_median is None
+
+
+def test_medians_of_trees_are_those_of_hidden_cells_alone():
+    trees = [Says([1], lambda row: torch.full((len(row), 1), 9.0))]
+    ones = torch.ones(D)
+    polish = Polish(trees, ones, ones, ones > 0, levels=[])
+    observed = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 0, 0]]).bool()
+    center = polish.center(noise(3), observed, noise(3), n_rows=2)
+    medians = polish.medians(observed, center, n_rows=2)  # the last row is padding
+    expected = noise(3)
+    expected[0, 1] = 9
+    assert torch.equal(medians, expected)
 
 
 def test_spread_brings_draws_to_the_width_of_the_errors():

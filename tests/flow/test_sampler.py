@@ -1,5 +1,7 @@
 """Filled coordinates come from the field; observed ones from the table."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -15,6 +17,7 @@ from macfm.flow import (
     row_batches,
     trajectories,
 )
+from macfm.flow._sampler import TreesMedian
 
 LINEAR = make_schedule("linear", gamma=1.0)
 CONFIG = SolverConfig(solver="heun", n_steps=10, grid="uniform", grid_beta=2.0)
@@ -116,7 +119,9 @@ def test_a_median_goes_half_of_the_way_to_the_known_mean_where_numbers_move():
     draws = torch.randn(9, 4, 3, generator=torch.Generator().manual_seed(0))
     is_num = torch.tensor([True, True, False])
     known = Known(
-        mean=torch.full((4, 3), 2.0), moves=torch.tensor([True, False, False])
+        mean=torch.full((4, 3), 2.0),
+        moves=torch.tensor([True, False, False]),
+        trees=None,
     )
     mean = aggregate(draws, is_num=is_num, center="mean")
     plain = aggregate(draws, is_num=is_num, center="median")
@@ -127,11 +132,35 @@ def test_a_median_goes_half_of_the_way_to_the_known_mean_where_numbers_move():
     assert torch.equal(told, mean)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_a_median_lies_between_the_networks_and_the_trees(share):
+    draws = torch.randn(9, 4, 3, generator=torch.Generator().manual_seed(0))
+    is_num = torch.tensor([True, True, False])
+    trees = TreesMedian(
+        median=torch.full((4, 3), 5.0),
+        share=torch.full((3,), share),
+        networks=torch.full((4, 3), 1.5),
+    )
+    known = Known(
+        mean=torch.full((4, 3), 2.0),
+        moves=torch.tensor([True, False, False]),
+        trees=None,
+    )
+    without = aggregate(draws, is_num=is_num, center="median", known=known)
+    known = replace(known, trees=trees)
+    median = aggregate(draws, is_num=is_num, center="median", known=known)
+    # draws are moved to the mean with the trees: networks alone lie 0.5 below
+    expected = (1 - share) * (without[:, 0] - 0.5) + share * 5
+    torch.testing.assert_close(median[:, 0], expected)
+    # numbers that repeat a value, and categories, are what they were
+    assert torch.equal(median[:, 1:], without[:, 1:])
+
+
 def test_a_known_mean_takes_noise_from_the_median_of_few_draws():
     n = 20_000
     draws = torch.randn(20, n, 1, generator=torch.Generator().manual_seed(0))
     is_num = torch.tensor([True])
-    known = Known(mean=torch.zeros(n, 1), moves=is_num)
+    known = Known(mean=torch.zeros(n, 1), moves=is_num, trees=None)
     plain = aggregate(draws, is_num=is_num, center="median")
     moved = aggregate(draws, is_num=is_num, center="median", known=known)
     assert moved.square().mean() < 0.65 * plain.square().mean()

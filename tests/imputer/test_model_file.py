@@ -206,6 +206,17 @@ def test_loaded_model_draws_bit_for_bit(pair):
         assert_same(one, two)
 
 
+def test_loaded_model_finds_the_same_medians(tmp_path):
+    table = array(n=200)
+    fitted = MACFMImputer(**QUICK).fit(table)
+    assert fitted.network_.polish.in_median is not None
+    fitted.save(tmp_path / "m")
+    loaded = MACFMImputer.load(tmp_path / "m")
+    for one in (fitted, loaded):
+        one.set_params(method="median", n_trials=6)
+    assert_same(loaded.transform(table), fitted.transform(table))
+
+
 def test_loaded_model_gives_the_same_probabilities(pair):
     fitted, loaded, *_ = pair
     x = np.random.default_rng(1).normal(size=(20, fitted.encoder_.d))

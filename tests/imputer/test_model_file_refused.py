@@ -386,12 +386,29 @@ def test_forged_places_of_tensors_are_refused(small, old, new):
         read(head.replace(b"0" * 64, digest, 1) + body)
 
 
-@pytest.mark.parametrize("limit", ["MAX_STEP", "MAX_COORDINATES"])
-def test_trees_too_large_to_be_walked_are_refused(limit, monkeypatch):
-    group = np.arange(3)
+def polish_arrays():
     arrays = {"share": np.ones(3), "spread": np.ones(3)}
     arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
-    arrays["moves"] = np.ones(3, dtype=np.uint8)
+    return arrays | {"moves": np.ones(3, dtype=np.uint8)}
+
+
+def test_trees_of_before_have_no_bounds_and_no_say_in_medians():
+    polish = _saved_polish.from_arrays(polish_arrays(), group=np.arange(3))
+    assert polish.in_median is None
+    assert (polish.reach == np.inf).all()
+
+
+@pytest.mark.parametrize("name", ["in_median", "reach"])
+@pytest.mark.parametrize("value", [-0.1, np.nan])
+def test_shares_and_bounds_out_of_their_range_are_refused(name, value):
+    said = {name: np.full(3, value, dtype=np.float32)}
+    with pytest.raises(ValueError, match=r"median|finite|reach"):
+        _saved_polish.from_arrays(polish_arrays() | said, group=np.arange(3))
+
+
+@pytest.mark.parametrize("limit", ["MAX_STEP", "MAX_COORDINATES"])
+def test_trees_too_large_to_be_walked_are_refused(limit, monkeypatch):
+    group, arrays = np.arange(3), polish_arrays()
     tree = {  # a root with two leaves
         "place": np.array([0]),
         "roots": np.array([0]),

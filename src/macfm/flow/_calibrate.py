@@ -14,13 +14,22 @@ from macfm.flow._path import Path
 from macfm.flow._polish import Center, Polish
 from macfm.flow._sampler import draw_rows
 from macfm.flow._solver import SolverConfig
-from macfm.flow._trust import by_column, shrunk
+from macfm.flow._trust import by_column
 from macfm.flow._validation import Validation
 from macfm.flow.network import GuidedEnsemble
 
 # Trees that are hardly believed are not worth keeping.
 _LEAST_SHARE = 0.03
-# Held-out rows say little of a single column, so what they say of all counts as much.
+# What trees are believed before held-out rows speak, and the doubt about it: of all
+# columns together, and of one when all are known.
+_BEFORE = 0.3
+_DOUBT = 0.15
+# Where networks err by less than this, in standard deviations, trees that are further
+# from them than on any held-out row flatten what a line continues.
+_NEARLY_EXACT = 0.2
+# How far beyond their share trees may be believed in a median, of the way to 1.
+_FURTHER = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+# A column's own spread counts half, that of all the other half.
 _OWN = 0.5
 _SPREADS = (0.7, 1.4)
 _MAX_DRAWN_CELLS = 40_000
@@ -49,7 +58,7 @@ def calibrate(
     solver: SolverConfig,
     generator: torch.Generator,
 ) -> Calibration:
-    """Find how far trees are believed, and how wide draws must be.
+    """Find how far trees are believed and may go, and how wide draws must be.
 
     Parameters
     ----------
@@ -74,11 +83,14 @@ def calibrate(
     -----
     With e = x − m the networks' error on a hidden cell and f − m what the trees change,
     the share that minimises Σ (e − b (f − m))² is A / B, A = Σ e (f − m),
-    B = Σ (f − m)². Of it counts what is beyond doubt, A / B · (1 − 4 / z²) for
-    z = A / se(A) above 2: trees flatten what a line continues, so they must have proved
-    themselves. Half is the column's own, half that of all columns of numbers, or of
-    categories, together. The spread is √(Σ (x − m⋆)² / Σ (X − m)²) over draws X,
-    likewise half a column's own.
+    B = Σ (f − m)². With v its variance when rows are left out one by one, what counts
+    is that of all columns of numbers, or of categories, drawn towards 0.3 by
+    v / (0.15² + v), and a column's own, drawn likewise towards that of all. In numbers
+    that networks find to 0.2 standard deviations, |f − m| is cut to the largest of
+    held-out rows: trees flatten what a line continues. Where a median is asked for,
+    that of the trees counts for b + k (1 − b), k the least of a few whose absolute
+    error is within a standard error of the lowest. The spread is
+    √(Σ (x − m⋆)² / Σ (X − m)²) over draws X, half a column's own.
     """
     known = [
         Levels(place, codes)
@@ -92,17 +104,25 @@ def calibrate(
     rows = validation.x, validation.masks.cond, mean
     center = half.center(*rows, n_rows=len(validation.x))
     share = _share(center, validation, group=group, is_num=is_num)
+    reach = _reach(center, validation, is_num=is_num)
     # Categories in bits cannot be drawn again, so trees have no say in them.
-    spoken = is_num.clone()
+    spoken, grown = is_num.clone(), torch.zeros_like(is_num)
     for one in known:
         spoken[one.place] = True
+    for column in trees:
+        grown[column.place] = True
+    spoken &= grown
     share = torch.where(spoken & (share >= _LEAST_SHARE), share, 0.0)
     kept = [one for one in trees if share[one.place[0]] > 0]
     believed = {int(one.place[0]) for one in kept}
     drawn_again = [one for one in known if int(one.place[0]) in believed]
-    polish = Polish(kept, share, ones.clone(), moves, levels=drawn_again)
+    polish = Polish(kept, share, ones.clone(), moves, levels=drawn_again, reach=reach)
     polish = polish.to(group.device)
     center = polish.center(*rows, n_rows=len(validation.x))
+    if kept:
+        median = polish.medians(rows[1], center, n_rows=len(validation.x))
+        further = _further(center, median, validation, share=share, numbers=moves)
+        polish.in_median = torch.where(share > 0, share + further * (1 - share), 0.0)
     polish.spread.copy_(
         _spread(
             network,
@@ -132,15 +152,63 @@ def _share(
     )
     numeric = torch.zeros(n_columns, dtype=torch.bool, device=group.device)
     numeric[group[is_num]] = True
-    # A column that trees make worse counts against what is said of all.
-    worse = product.sum(dim=0) / square.sum(dim=0).clamp(min=1e-12)
-    own = torch.where(worse < 0, worse.clamp(min=-1.0), shrunk(product, square))
-    pooled = torch.zeros_like(own)
+    before = product.new_full((1,), _BEFORE)
+    share = product.new_zeros(n_columns)
     for kind in (numeric, ~numeric):
-        both = (part[:, kind].sum(dim=1, keepdim=True) for part in (product, square))
-        pooled[kind] = shrunk(*both)
-    share = _OWN * own + (1 - _OWN) * pooled
+        a, b = product[:, kind], square[:, kind]
+        of_all = a.sum(dim=1, keepdim=True), b.sum(dim=1, keepdim=True)
+        share[kind] = _weighed(a, b, before=_weighed(*of_all, before=before))
     return share.clamp(0.0, 1.0)[group].to(validation.x.dtype)
+
+
+def _reach(center: Center, validation: Validation, *, is_num: Tensor) -> Tensor:
+    """Return how far trees may be from the mean, from a center with half of them."""
+    scored = validation.masks.tgt & is_num
+    change = torch.where(scored, 2 * (center.polished - center.networks), 0.0)
+    miss = torch.where(scored, validation.x - center.networks, 0.0).double()
+    error = (miss.square().sum(dim=0) / scored.sum(dim=0).clamp(min=1)).sqrt()
+    exact = scored.any(dim=0) & (error < _NEARLY_EXACT)
+    return torch.where(exact, change.abs().amax(dim=0), torch.inf)
+
+
+def _weighed(product: Tensor, square: Tensor, *, before: Tensor) -> Tensor:
+    """Weigh what rows ``(n_rows, g)`` say of a share against what was thought, (g,).
+
+    The variance of A / B is that of a jackknife, in which a row that says it all by
+    itself is worth nothing.
+    """
+    a, b = product.sum(dim=0), square.sum(dim=0)
+    share = a / b.clamp(min=1e-30)
+    without = (a - product) / (b - square).clamp(min=1e-30)
+    speaks = square > 0
+    variance = torch.where(speaks, without - share, 0.0).square().sum(dim=0)
+    weight = _DOUBT**2 / (_DOUBT**2 + variance)
+    weight = torch.where(speaks.sum(dim=0) > 1, weight, 0.0)
+    return torch.lerp(before.expand_as(share), share, weight)
+
+
+def _further(
+    center: Center,
+    median: Tensor,
+    validation: Validation,
+    *,
+    share: Tensor,
+    numbers: Tensor,
+) -> float:
+    """Return how far beyond their share the trees' median lowers absolute errors.
+
+    The networks' mean stands for their median, which draws alone would tell.
+    """
+    scored = validation.masks.tgt & numbers & (share > 0)
+    errors = []
+    for further in _FURTHER:
+        found = torch.lerp(center.networks, median, share + further * (1 - share))
+        miss = torch.where(scored, found - validation.x, 0.0).double().abs()
+        errors.append(miss.sum(dim=1).view(-1, validation.n_rows).sum(dim=0))
+    by_row = torch.stack(errors)
+    beyond = by_row - by_row[by_row.sum(dim=1).argmin()]
+    near = beyond.sum(dim=1) <= beyond.square().sum(dim=1).sqrt()
+    return _FURTHER[int(torch.nonzero(near)[0])]
 
 
 def _spread(

@@ -28,6 +28,9 @@ _MANY_SHARE = 0.4
 Fill = Callable[[Tensor, Tensor], Tensor]
 """Completes rows ``(n, d)`` with what is shown of them."""
 
+Together = Callable[[Tensor], Tensor]
+"""Makes one answer of those of all trees, ``(n, n_trees, w)`` to ``(n, w)``."""
+
 
 class ColumnTrees(nn.Module):
     """The trees of one column.
@@ -69,15 +72,38 @@ class ColumnTrees(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Find the column of rows ``(n, d)`` from their other coordinates, (n, w)."""
-        means = []
+        return self._said(x, mean_of_trees)
+
+    def medians(self, x: Tensor) -> Tensor:
+        """Find the column by what the middle one of the trees says, ``(n, w)``."""
+        return self._said(x, median_of_trees)
+
+    def _said(self, x: Tensor, together: Together) -> Tensor:
+        found = []
         for rows in x.split(_ROWS_AT_A_TIME):
             node = self.roots.expand(len(rows), -1)
             for _ in range(self.depth):
                 asked = rows.gather(1, self.feature[node].long())
                 left = asked <= self.threshold[node]
                 node = torch.where(left, node + 1, self.right[node].long())
-            means.append(self.value[node].double().mean(dim=1))
-        return torch.cat(means).to(x.dtype)
+            found.append(together(self.value[node]))
+        return torch.cat(found).to(x.dtype)
+
+
+def mean_of_trees(said: Tensor) -> Tensor:
+    """Average what trees say, ``(n, n_trees, w)``."""
+    return said.double().mean(dim=1)
+
+
+def median_of_trees(said: Tensor) -> Tensor:
+    """Return the median of what trees say, ``(n, n_trees, w)``."""
+    return middle(said, dim=1)
+
+
+def middle(values: Tensor, *, dim: int) -> Tensor:
+    """Return the median along a dimension, half-way between the two of an even one."""
+    ordered, n = values.sort(dim=dim).values, values.shape[dim]
+    return (ordered.select(dim, (n - 1) // 2) + ordered.select(dim, n // 2)) / 2
 
 
 def fit_trees(

@@ -11,7 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from macfm.flow._forest import ColumnTrees
+from macfm.flow._forest import (
+    ColumnTrees,
+    Together,
+    mean_of_trees,
+    median_of_trees,
+)
 
 MAX_STEP = 2**24 - 1
 """Farthest that a right child may lie behind its node."""
@@ -50,7 +55,11 @@ class _Table:
     """Where those of each column are."""
 
     def find(
-        self, rows: Mapping[int, Tensor], values: np.ndarray, x: Tensor
+        self,
+        rows: Mapping[int, Tensor],
+        values: np.ndarray,
+        x: Tensor,
+        together: Together,
     ) -> dict[int, Tensor]:
         """Find columns in rows of ``x``, whose ``values`` are in flat order."""
         asked = {k: self.columns[k] for k in rows}
@@ -61,9 +70,9 @@ class _Table:
         found, way = {}, 0
         for k, one in asked.items():
             own = ends[way : way + len(rows[k]) * n_trees[k]] - one.first
-            said = one.value.index_select(0, torch.from_numpy(own)).double()
-            mean = said.view(len(rows[k]), n_trees[k], -1).mean(dim=1)
-            found[k] = mean.to(x.dtype)
+            said = one.value.index_select(0, torch.from_numpy(own))
+            said = said.view(len(rows[k]), n_trees[k], -1)
+            found[k] = together(said).to(x.dtype)
             way += len(own)
         return found
 
@@ -100,6 +109,17 @@ class Grove:
         """
         if x.device.type != "cpu":
             return {k: self.trees[k](x[some]) for k, some in rows.items()}
+        return self._found(x, rows, mean_of_trees)
+
+    def medians(self, x: Tensor, rows: Mapping[int, Tensor]) -> dict[int, Tensor]:
+        """Find columns likewise, by what the middle one of their trees says."""
+        if x.device.type != "cpu":
+            return {k: self.trees[k].medians(x[some]) for k, some in rows.items()}
+        return self._found(x, rows, median_of_trees)
+
+    def _found(
+        self, x: Tensor, rows: Mapping[int, Tensor], together: Together
+    ) -> dict[int, Tensor]:
         if self._table is None:
             self._table = _packed(self.trees)
         values = _ordered(x.numpy().ravel())
@@ -109,11 +129,13 @@ class Grove:
         for k, some in rows.items():
             own = len(some) * len(self._table.columns[k].roots)
             if part and n_ways + own > _AT_A_TIME:
-                found |= self._table.find(part, values, x)
+                found |= self._table.find(part, values, x, together)
                 part, n_ways = {}, 0
             part[k] = some
             n_ways += own
-        return found | self._table.find(part, values, x) if part else found
+        if part:
+            found |= self._table.find(part, values, x, together)
+        return found
 
 
 def _packed(grown: Sequence[ColumnTrees]) -> _Table:

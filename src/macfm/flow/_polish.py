@@ -45,11 +45,17 @@ class Polish(nn.Module):
         Coordinates whose draws move with the mean: numbers that repeat no value.
     levels : sequence of Levels
         Categories that may be drawn again.
+    reach : Tensor, shape (d,), or None
+        How far trees may be from the networks' mean; None sets no bounds.
+    in_median : Tensor, shape (d,), or None
+        How far the median of the trees is believed where a median is asked for, in
+        [0, 1]. None if nobody has asked held-out rows.
 
     Notes
     -----
     With m the networks' conditional mean and f what the trees make of the row that m
-    completes, the mean is m⋆ = m + b (f − m), and of a draw X of the networks it makes
+    completes, within their reach, the mean is m⋆ = m + b (f − m), and of a draw X of
+    the networks it makes
 
         X⋆ = m⋆ + ρ (X − m)
 
@@ -62,6 +68,8 @@ class Polish(nn.Module):
     share: Tensor
     spread: Tensor
     moves: Tensor
+    reach: Tensor
+    in_median: Tensor | None
 
     def __init__(
         self,
@@ -71,6 +79,8 @@ class Polish(nn.Module):
         moves: Tensor,
         *,
         levels: Sequence[Levels],
+        reach: Tensor | None = None,
+        in_median: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.trees = nn.ModuleList(trees)
@@ -80,11 +90,22 @@ class Polish(nn.Module):
         self.register_buffer("share", share)
         self.register_buffer("spread", spread)
         self.register_buffer("moves", moves)
+        far = torch.full_like(share, torch.inf) if reach is None else reach
+        self.register_buffer("reach", far)
+        self.register_buffer("in_median", in_median)
 
     def with_trees(self, trees: Sequence[ColumnTrees]) -> Polish:
         """Return the same with other trees of the same columns."""
         levels = cast("list[Levels]", list(self.levels))
-        return Polish(trees, self.share, self.spread, self.moves, levels=levels)
+        return Polish(
+            trees,
+            self.share,
+            self.spread,
+            self.moves,
+            levels=levels,
+            reach=self.reach,
+            in_median=self.in_median,
+        )
 
     def center(
         self, x: Tensor, observed: Tensor, mean: Tensor, *, n_rows: int
@@ -96,16 +117,29 @@ class Polish(nn.Module):
         found, polished = mean.clone(), mean
         hidden = ~observed[:n_rows, self._first]
         for _ in range(_N_SWEEPS if self._first else 0):
-            n_hidden = hidden.sum(dim=0).tolist()
-            by_column = torch.nonzero(hidden.T)[:, 1].split(n_hidden)
-            rows = {k: some for k, some in enumerate(by_column) if n_hidden[k]}
+            rows = _rows_of(hidden)
             for k, said in self._grove(polished, rows).items():
                 found[rows[k][:, None], self._grove.trees[k].place] = said
+            found = self._within_reach(found, mean)
             polished = torch.where(observed, x, torch.lerp(mean, found, self.share))
             # Trees do not see their own column: a row that lacks no other looks to them
             # as it did before.
             hidden = hidden & (hidden.sum(dim=1, keepdim=True) > 1)
         return Center(networks=mean, polished=polished)
+
+    def medians(self, observed: Tensor, center: Center, *, n_rows: int) -> Tensor:
+        """Return what the middle one of the trees says of rows ``(n, d)``.
+
+        The networks' mean where there are no trees; `n_rows` is as in `center`.
+        """
+        found = center.networks.clone()
+        rows = _rows_of(~observed[:n_rows, self._first])
+        for k, said in self._grove.medians(center.polished, rows).items():
+            found[rows[k][:, None], self._grove.trees[k].place] = said
+        return self._within_reach(found, center.networks)
+
+    def _within_reach(self, found: Tensor, mean: Tensor) -> Tensor:
+        return found.minimum(mean + self.reach).maximum(mean - self.reach)
 
     def move(
         self,
@@ -131,3 +165,10 @@ class Polish(nn.Module):
                 code = levels.redrawn(drawn, old, new, u[..., 2 * k : 2 * k + 2])
                 moved[..., levels.place] = code.to(moved.dtype)
         return torch.where(observed, drawn, moved)
+
+
+def _rows_of(hidden: Tensor) -> dict[int, Tensor]:
+    """Return the rows in which each column is hidden, if there are any."""
+    n_hidden = hidden.sum(dim=0).tolist()
+    by_column = torch.nonzero(hidden.T)[:, 1].split(n_hidden)
+    return {k: some for k, some in enumerate(by_column) if n_hidden[k]}

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._forest import middle
 from macfm.flow._masks import Masks, inference_masks
 from macfm.flow._noise import keyed_normal
 from macfm.flow._path import Path, end_point
@@ -39,6 +40,18 @@ class RowBatch:
 
 
 @dataclass(frozen=True)
+class TreesMedian:
+    """What trees have to say of a median."""
+
+    median: Tensor
+    """What the middle one of them says, shape ``(n, d)``."""
+    share: Tensor
+    """How far it is believed, in [0, 1], shape ``(d,)``."""
+    networks: Tensor
+    """The mean that networks find without them, shape ``(n, d)``."""
+
+
+@dataclass(frozen=True)
 class Known:
     """The mean that draws should have."""
 
@@ -46,6 +59,8 @@ class Known:
     """From one evaluation, with what the trees add, shape ``(n, d)``."""
     moves: Tensor
     """Coordinates that it counts for: numbers that repeat no value, shape ``(d,)``."""
+    trees: TreesMedian | None
+    """What trees say of the median, None where they were not asked."""
 
 
 def conditional_mean(
@@ -160,13 +175,17 @@ def center_of(
 
 
 def known_mean(
-    network: nn.Module, center: Center | None, *, n_rows: int
+    network: nn.Module, batch: RowBatch, center: Center | None
 ) -> Known | None:
-    """Return the mean that draws of the first rows of a batch should have."""
-    polish = _polish_of(network)
+    """Return what is known of the draws of a batch's rows beside them."""
+    polish, some = _polish_of(network), slice(0, batch.n_rows)
     if polish is None or center is None:
         return None
-    return Known(mean=center.polished[:n_rows], moves=polish.moves)
+    trees = None
+    if polish.in_median is not None:
+        median = polish.medians(batch.observed, center, n_rows=batch.n_rows)
+        trees = TreesMedian(median[some], polish.in_median, center.networks[some])
+    return Known(mean=center.polished[some], moves=polish.moves, trees=trees)
 
 
 def _polish_of(network: nn.Module) -> Polish | None:
@@ -253,7 +272,9 @@ def aggregate(
         The mean has the least squared error, the median the least absolute error.
     known : Known or None
         What is known of their mean. A median goes half of the way by which the draws'
-        mean misses it: draws are few, and their mean and the one known err apart.
+        mean misses it: draws are few, and their mean and the one known err apart. Where
+        trees have a say it is taken around the networks' own mean, and goes to the
+        trees' median by their share.
 
     Returns
     -------
@@ -267,11 +288,12 @@ def aggregate(
     mean = (total / len(draws)).to(draws.dtype)
     if center == "mean":
         return mean
-    ordered = draws.sort(dim=0).values
-    lower, upper = ordered[(len(draws) - 1) // 2], ordered[len(draws) // 2]
-    median = (lower + upper) / 2
+    median = middle(draws, dim=0)
     if known is not None:
         moved = median + _TOWARDS_MEAN * (known.mean - mean)
+        if known.trees is not None:
+            alone = moved + (known.trees.networks - known.mean)
+            moved = torch.lerp(alone, known.trees.median, known.trees.share)
         median = torch.where(known.moves, moved, median)
     return torch.where(is_num, median, mean)
 

@@ -66,13 +66,15 @@ class Filler:
         center = self.read_out.method
         centers = [
             aggregate(drawn, is_num=is_num, center=center, known=known).cpu()
-            for drawn, known in self._trajectories(x, observed, range(n_trials))
+            for drawn, known in self._trajectories(
+                x, observed, range(n_trials), aside=center == "median"
+            )
         ]
         return torch.cat(centers).numpy()
 
     def draw(self, x: np.ndarray, observed: np.ndarray, n_draws: int) -> np.ndarray:
         """Return several completed rows for each, shape (n_draws, n, d)."""
-        draws = self._trajectories(x, observed, range(n_draws))
+        draws = self._trajectories(x, observed, range(n_draws), aside=False)
         return torch.cat([drawn.cpu() for drawn, _ in draws], dim=1).numpy()
 
     def _conditional_mean(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -86,13 +88,14 @@ class Filler:
         return torch.cat(filled).numpy()
 
     def _trajectories(
-        self, x: np.ndarray, observed: np.ndarray, draws: Sequence[int]
+        self, x: np.ndarray, observed: np.ndarray, draws: Sequence[int], *, aside: bool
     ) -> Iterator[tuple[Tensor, Known | None]]:
         """Yield draws ``(n_draws, n_batch, d)`` of one batch of rows after the other.
 
-        What is known of their mean comes with them. The draws of a row are evaluated
-        together, so many draws mean few rows at a time, down to 64, and beyond that
-        some draws after the others. Each is brought to the atoms that it speaks of.
+        What is known of them `aside`, if it is wanted, comes with them. The draws of a
+        row are evaluated together, so many draws mean few rows at a time, down to 64,
+        and beyond that some draws after the others. Each is brought to the atoms that
+        it speaks of.
         """
         atoms = self.atoms.to(self.device)
         n_points = self._batch_size
@@ -118,7 +121,7 @@ class Filler:
                     )[:, : batch.n_rows]
                     for piece in pieces
                 ]
-                known = known_mean(network, center, n_rows=batch.n_rows)
+                known = known_mean(network, batch, center) if aside else None
                 yield atoms.snap(torch.cat(filled)), known
 
     @property

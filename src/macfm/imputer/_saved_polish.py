@@ -25,6 +25,9 @@ def to_arrays(polish: Polish) -> dict[str, np.ndarray]:
     """Return every array of a `Polish`, by name."""
     arrays = {name: getattr(polish, name).cpu().numpy() for name in ("share", "spread")}
     arrays["moves"] = polish.moves.cpu().numpy().astype(np.uint8)
+    arrays["reach"] = polish.reach.cpu().numpy()
+    if polish.in_median is not None:
+        arrays["in_median"] = polish.in_median.cpu().numpy()
     for k, trees in enumerate(polish.trees):
         for name in ColumnTrees.PARTS:
             arrays[f"tree.{k}.{name}"] = getattr(trees, name).cpu().numpy()
@@ -47,6 +50,13 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polis
         raise ValueError("moves must be a flag for each coordinate")
     if not ((share >= 0) & (share <= 1)).all() or not (spread > 0).all():
         raise ValueError("a share or spread is out of its range")
+    # files of before have neither
+    in_median = _numbers(left, "in_median", (d,)) if "in_median" in left else None
+    if in_median is not None and not ((in_median >= 0) & (in_median <= 1)).all():
+        raise ValueError("a share of a median is out of its range")
+    reach = left.pop("reach", np.full(d, np.inf, dtype=np.float32))
+    if reach.shape != (d,) or reach.dtype != np.float32 or not (reach >= 0).all():
+        raise ValueError("reach must hold a distance for each coordinate")
     trees: list[ColumnTrees] = []
     while f"tree.{len(trees)}.place" in left:
         trees.append(_trees(left, f"tree.{len(trees)}.", group))
@@ -56,7 +66,13 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polis
     if left:
         raise ValueError(f"{sorted(left)[0]!r} belongs to no trees")
     tensors = (torch.from_numpy(part.copy()) for part in (share, spread, moves > 0))
-    return Polish(trees, *tensors, levels=levels)
+    return Polish(
+        trees,
+        *tensors,
+        levels=levels,
+        reach=torch.from_numpy(reach.copy()),
+        in_median=None if in_median is None else torch.from_numpy(in_median.copy()),
+    )
 
 
 def _numbers(
