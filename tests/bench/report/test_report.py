@@ -217,6 +217,23 @@ def test_the_command_of_a_table_of_ones_own_names_its_file(grid, tmp_path):
     assert "--datasets" not in text
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"table": {"file": "letter.csv", "target": None, "categorical": []}},
+        {"rows": 500},
+        {"rows": 500, "quirks": ["twin-video"]},
+    ],
+)
+def test_what_was_not_published_has_no_published_values(grid, tmp_path, changes):
+    plain = written(grid(["mean"], ["letter"]), tmp_path / "plain")["report.md"]
+    other = written(grid(["mean"], ["letter"], **changes), tmp_path / "other")
+    assert "Published values" in plain.read_text(encoding="utf-8")
+    text = other["report.md"].read_text(encoding="utf-8")
+    assert "DiffPuter, published" not in text
+    assert "[" not in text.split("## ")[2].split("Published")[0].replace("](", "")
+
+
 def test_columns_that_were_left_out_are_named(grid, tmp_path):
     records = grid(["mean", "knn"], ["letter"])
     text = written(records, tmp_path)["report.md"].read_text(encoding="utf-8")

@@ -98,7 +98,7 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     # A cell that was fitted and then failed has a time too, but not a whole one.
     seconds = (record.get("seconds") or {}) if status == "ok" else {}
     row = {
-        "dataset": " + ".join([record["dataset"], *quirks]) + _rows(record),
+        "dataset": " + ".join([_name(record), *quirks]) + _rows(record),
         "synthetic": record.get("synthetic") is True,
         **{name: record[name] for name in ("mechanism", "mask", "method")},
         "rate": float(record["rate"]),
@@ -122,6 +122,12 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
         row[f"machine_{name}"] = machine.get(name)
     row["machine_id"] = machine.get("id") or "unknown"
     return row
+
+
+def _name(record: Mapping[str, Any]) -> str:
+    """A dataset's name; a table of the user's own is no dataset that is called so."""
+    name, own = record["dataset"], record.get("table")
+    return f"{name} (own table)" if own and name in DATASETS else name
 
 
 def _rows(record: Mapping[str, Any]) -> str:

@@ -118,7 +118,8 @@ def with_published(
     figures by method and dataset, `methods` the method behind the key of each row, and
     `fault` tells why a figure is worthless.
     """
-    names = [dataset.split(" + ")[0] for dataset in datasets]
+    # A name with something in brackets is not the dataset as it was published.
+    names = ["" if "(" in name else name.split(" + ")[0] for name in datasets]
     done = []
     for row in rows:
         method = methods.get(row.key, "")
