@@ -4,7 +4,9 @@ Scores are told over those of a simple peer on the same holes, less is better. N
 are small and their training short, alike with and without the part that a bound is owed
 to. On the seeds 0 to 3 the default stays below each limit and lies above it without the
 part; the median of `amounts` does so on two of them, and is lower with the part on all.
-The tests keep to seed 0.
+The tests keep to seed 0. The limits were set on these seeds. Longer training makes up
+for part of what is left out: with 200 steps of width 128 wine without the guide stays
+below its limit on two of the four seeds.
 """
 
 from collections.abc import Callable
