@@ -1,5 +1,6 @@
 """Columns that often repeat a value are filled with that value, not with its like."""
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,12 @@ QUICK = {
     "device": "cpu",
     "random_state": 0,
 }
-STUB = QUICK | {"max_steps": 4, "evaluate_every": 2, "warmup_steps": 0}
+STUB = QUICK | {
+    "max_steps": 4,
+    "evaluate_every": 2,
+    "warmup_steps": 0,
+    "n_trees": 2,
+}
 SHARES = {"retired": 0.85, "at work": 0.15}
 
 
@@ -93,8 +99,7 @@ def test_other_draws_are_those_of_a_column_without_the_atom(draws):
 
 def test_the_median_is_the_atom_where_most_draws_are(fitted):
     rows = FRAME[HOLES]
-    reader = MACFMImputer(**QUICK | {"method": "median", "n_trials": 21})
-    reader = reader.fit(FRAME)
+    reader = copy.copy(fitted).set_params(method="median", n_trials=21)
     medians = reader.transform(rows)["wages"]
     drawn = [d["wages"] for d in reader.sample(rows, n_draws=21)]
     zeros = np.mean([d == 0 for d in drawn], axis=0)

@@ -135,7 +135,7 @@ def test_imputation_beats_the_mean_on_a_low_rank_table():
     hidden = rng.random(full.shape) < 0.2
     x = np.where(hidden, np.nan, full)
     filled = MACFMImputer(
-        random_state=0, max_steps=600, d_model=64, batch_size=128, verbose=False
+        random_state=0, max_steps=300, d_model=64, batch_size=128, verbose=False
     ).fit_transform(x)
     mean = np.where(hidden, np.nanmean(x, axis=0), full)
     error = np.sqrt(np.mean((filled - full)[hidden] ** 2))
@@ -215,7 +215,7 @@ def test_spread_of_draws_covers_the_truth():
     hidden = rng.random(2000) < 0.3
     x[hidden, 1] = np.nan
     model = MACFMImputer(
-        random_state=0, max_steps=600, d_model=64, batch_size=256, verbose=False
+        random_state=0, max_steps=300, d_model=64, batch_size=256, verbose=False
     ).fit(x)
     draws = np.stack([d[:, 1] for d in model.sample(x[hidden], n_draws=40)])
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
@@ -270,7 +270,9 @@ def test_number_of_threads_does_not_matter(backbone):
     try:
         for n in (1, 2, 3, 4):
             torch.set_num_threads(n)
-            model = imputer(backbone=backbone, n_heads=2, d_model=64).fit(x)
+            model = imputer(backbone=backbone, n_heads=2, d_model=64, max_steps=10).fit(
+                x
+            )
             results.append(model.transform(x))
             assert torch.get_num_threads() == n
     finally:

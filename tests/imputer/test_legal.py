@@ -22,7 +22,7 @@ QUICK = {
 }
 READ_OUTS = {
     "mean": {"method": "mean"},
-    "mean of trajectories": {"n_trials": 100},
+    "mean of trajectories": {"n_trials": 20},
     "median of trajectories": {"method": "median"},
 }
 LEGAL = {

@@ -64,7 +64,7 @@ def test_settings_after_fit_are_those_of_the_fitted_network(fitted):
     settings = fitted._settings()
     assert settings.path == fitted.model_.path
     assert settings.network.d_model == QUICK["d_model"]
-    large = MACFMImputer(**{**QUICK, "d_model": None, "max_steps": 1})
+    large = MACFMImputer(**{**QUICK, "d_model": None, "max_steps": 1, "n_trees": 1})
     frame = pd.concat([table()[["x", "y"]]] * 42)
     assert large.fit(frame)._settings().network.d_model == 256
 

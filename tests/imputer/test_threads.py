@@ -77,8 +77,8 @@ torch.set_num_threads(2)
 rng = np.random.default_rng(0)
 x = rng.normal(size=(300, 5)) + rng.normal(size=(300, 1))
 x[rng.random(x.shape) < 0.2] = np.nan
-small = {"max_steps": 5, "d_model": 256, "n_blocks": 1, "verbose": False}
-model = MACFMImputer(random_state=0, **small).fit(x)
+small = {"max_steps": 5, "d_model": 256, "n_blocks": 1, "n_trees": 2}
+model = MACFMImputer(random_state=0, verbose=False, **small).fit(x)
 expected = model.transform(x)
 context = multiprocessing.get_context("fork")
 answers = context.Queue()
