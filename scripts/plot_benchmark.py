@@ -4,7 +4,8 @@
 
 Reads benchmarks/main/*.jsonl and writes docs/images/benchmark.png: the error of each
 method on hidden cells of rows it was not fitted on, over that of the column mean, as
-the geometric mean over tables and masks; a point for each mechanism.
+the geometric mean over the tables and masks that all of them have; a point for each
+mechanism.
 """
 
 from __future__ import annotations
@@ -46,9 +47,14 @@ def ratios(score: str) -> dict[tuple[str, str], float]:
             if record["ablation"] is None and record["status"] == "ok":
                 place = (record["mechanism"], record["dataset"], record["mask"])
                 errors[record["method"], place] = record["scores"]["out"][score]
+    shared = set.intersection(
+        *({place for method, place in errors if method == name} for name in NAMES)
+    )
+    print(len(shared), "cells:", *sorted({place[1] for place in shared}))
     logs = defaultdict(list)
     for (method, place), error in errors.items():
-        logs[method, place[0]].append(math.log(error / errors["mean", place]))
+        if place in shared:
+            logs[method, place[0]].append(math.log(error / errors["mean", place]))
     return {key: math.exp(fmean(values)) for key, values in logs.items()}
 
 

@@ -4,8 +4,8 @@
     python scripts/speed.py --parts tables --device cuda --output speed.json
 
 Parts, each on its own: `rows` and `columns` (seconds and peak memory of smooth tables
-against their size, each in a process of its own), `calls` (a row at a time, and rows a
-second, of a fitted model), `tables` (fit, conditional mean and 10 x 50 trajectories of
+against their size, each in a process of its own), `million` (a million rows of 50
+columns, fitted and filled), `calls` (a row at a time, and rows a second, of a model), `tables` (fit, conditional mean and 10 x 50 trajectories of
 the training split of public tables, which are read from MACFM_DATA, and the operations
 a second that the networks' matrices made of them), `matrices` (the operations a second
 of large ones). Seconds are those of this machine; compare ratios, which are printed.
@@ -34,7 +34,7 @@ from macfm.bench.cell import make_holes
 from macfm.bench.datasets import load_dataset
 from macfm.bench.spec import Cell
 
-PARTS = ("calls", "rows", "columns", "tables", "matrices")
+PARTS = ("calls", "rows", "columns", "million", "tables", "matrices")
 TABLES = "letter,magic,bean,adult,shoppers,default,gesture,news"
 N_TRIALS = 50
 N_DRAWS = 10
@@ -135,6 +135,11 @@ def columns_part(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Grow the columns of a table of 2,000 rows."""
     sizes = [(2_000, d) for d in COLUMNS if d <= options.most_columns]
     return growth(sizes, options, only_fill=False)
+
+
+def million_part(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Fit and fill a million rows of 50 columns."""
+    return growth([(1_000_000, 50)], options, only_fill=False)
 
 
 def calls_part(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -239,6 +244,7 @@ def main() -> None:
         "calls": calls_part,
         "rows": rows_part,
         "columns": columns_part,
+        "million": million_part,
         "tables": tables_part,
         "matrices": matrices_part,
     }
