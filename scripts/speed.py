@@ -5,10 +5,11 @@
 
 Parts, each on its own: `rows` and `columns` (seconds and peak memory of smooth tables
 against their size, each in a process of its own), `million` (a million rows of 50
-columns, fitted and filled), `calls` (a row at a time, and rows a second, of a model), `tables` (fit, conditional mean and 10 x 50 trajectories of
-the training split of public tables, which are read from MACFM_DATA, and the operations
-a second that the networks' matrices made of them), `matrices` (the operations a second
-of large ones). Seconds are those of this machine; compare ratios, which are printed.
+columns, fitted and filled), `calls` (a row at a time, and rows a second, of a fitted
+model), `tables` (fit, conditional mean and 10 x 50 trajectories of the training split
+of public tables, which are read from MACFM_DATA, and the operations a second that the
+networks' matrices made of them), `matrices` (the operations a second of large ones).
+Seconds are those of this machine; compare ratios, which are printed.
 """
 
 from __future__ import annotations
