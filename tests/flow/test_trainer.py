@@ -289,3 +289,11 @@ def test_training_steps_back_from_a_loss_that_is_not_finite(monkeypatch):
     assert torch.isfinite(torch.tensor(errors[3:])).all()
     rates = [e.learning_rate for e in result.history]
     assert rates[3] == pytest.approx(rates[1] / 10)
+
+
+def test_an_interrupt_before_the_first_step_leaves_no_result():
+    def never():
+        raise KeyboardInterrupt
+        yield
+
+    assert train([never(), never()], device=torch.device("cpu")) == [None, None]

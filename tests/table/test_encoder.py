@@ -545,3 +545,12 @@ def test_a_frame_of_floats_keeps_all_but_its_holes(frame_type, dtype):
     assert not filled.isna().any(axis=None)
     pd.testing.assert_frame_equal(frame, before)  # nothing was written into it
     pd.testing.assert_frame_equal(filled.where(frame.notna()), frame, check_exact=True)
+
+
+def test_what_was_observed_is_never_impossible():
+    frame = pd.DataFrame({"a": ["a"] * 6 + ["b"] * 3 + ["c"]})
+    encoder = fit(frame)
+    x = encoder.encode(as_table(frame)).x
+    p = encoder.category_probabilities(x, "a")
+    assert (p > 0.004).all()
+    assert (p.argmax(axis=1) == [0] * 6 + [1] * 3 + [2]).all()

@@ -83,7 +83,7 @@ def _estimate(fitted: _model.Fitted, budget: float | None) -> list[str]:
     if imputer.network_ is None:
         return ["nothing to train: no column varies"]
     settings, history = imputer.settings_, imputer.history_
-    spent = float(history.groupby("network")["seconds"].max().sum())
+    spent = float(history["seconds"].max())
     n_steps = settings["max_steps"] * settings["n_networks"]
     needed = spent / max(imputer.n_steps_, 1) * n_steps
     ends = "; it stops sooner if nothing improves"

@@ -69,9 +69,9 @@ class TrainingStep:
         self._loss_of = loss_of
         self._config = config
         self._on_gpu = device.type == "cuda"
-        self._numbers = torch.ones(2, device=device)
-        self._rate: float | Tensor = self._numbers[0]
-        self._share: float | Tensor = self._numbers[1]
+        self._rate_and_share = torch.ones(2, device=device)
+        self._rate: float | Tensor = self._rate_and_share[0]
+        self._share: float | Tensor = self._rate_and_share[1]
         self._make_optimizers()
         self._sums = torch.zeros(4, device=device)
         self._n_summed = 0
@@ -103,13 +103,13 @@ class TrainingStep:
         if not self._on_gpu:
             self._points, self._rate, self._share = points, rate, share
             return
-        self._numbers[0].fill_(rate)
-        self._numbers[1].fill_(share)
+        self._rate_and_share[0].fill_(rate)
+        self._rate_and_share[1].fill_(share)
         if self._points is None:
             self._points = points.map(torch.clone)
             return
         mine, given = self._points.tensors(), points.tensors()
-        for kind in (torch.float32, torch.bool):
+        for kind in {tensor.dtype for tensor in mine}:
             torch._foreach_copy_(
                 [tensor for tensor in mine if tensor.dtype == kind],
                 [tensor for tensor in given if tensor.dtype == kind],
@@ -209,12 +209,16 @@ class Mover:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=self._stream):
             trunk = torch.cuda.current_stream()
-            for step, branch in zip(steps, self._branches, strict=False):
+            branches = self._branches[: len(steps)]
+            for branch in branches:
                 branch.wait_stream(trunk)
-                with torch.cuda.stream(branch):
-                    step.move()
-            for branch in self._branches[: len(steps)]:
-                trunk.wait_stream(branch)
+            try:
+                for step, branch in zip(steps, branches, strict=True):
+                    with torch.cuda.stream(branch):
+                        step.move()
+            finally:  # a graph whose branches do not come back cannot be ended
+                for branch in branches:
+                    trunk.wait_stream(branch)
         self._graph, self._recorded = graph, list(steps)
         graph.replay()
 

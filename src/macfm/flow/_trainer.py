@@ -176,22 +176,22 @@ class _Best:
         return bool(gap.mean() <= gap.std() / math.sqrt(len(gap)))
 
 
-def train(trainings: Sequence[Training], *, device: torch.device) -> list[TrainResult]:
+def train(
+    trainings: Sequence[Training], *, device: torch.device
+) -> list[TrainResult | None]:
     """Take trainings to their ends side by side, one step of each at a time.
 
-    If the user interrupts one of them, all end; a training that had not begun then
-    leaves nothing behind, not even a result.
+    If the user interrupts one of them, all end; one that had not taken a step by then
+    has no result.
     """
     mover = Mover(device)
     pace = Pace(torch.get_num_threads() if device.type == "cpu" else 1)
-    results: dict[int, TrainResult] = {}
+    results: list[TrainResult | None] = [None] * len(trainings)
     going = dict(enumerate(trainings))
-    begun: set[int] = set()
     try:
         while going:
             steps = []
             for k, training in list(going.items()):
-                begun.add(k)
                 try:
                     steps.append(next(training))
                 except StopIteration as ended:
@@ -202,17 +202,19 @@ def train(trainings: Sequence[Training], *, device: torch.device) -> list[TrainR
             if steps:
                 pace.run(partial(mover, steps))
     except KeyboardInterrupt:
-        for k in going.keys() & begun:
-            results[k] = _interrupt(going[k])
-    return [results[k] for k in sorted(results)]
+        for k, training in going.items():
+            results[k] = _interrupt(training)
+    return results
 
 
-def _interrupt(training: Training) -> TrainResult:
-    """End a training as the user's interruption does."""
+def _interrupt(training: Training) -> TrainResult | None:
+    """End a training as the user's interruption does; None if it had not begun."""
     try:
         training.throw(KeyboardInterrupt)
     except StopIteration as ended:
         return ended.value
+    except KeyboardInterrupt:
+        return None
     raise AssertionError("a training that is interrupted ends")
 
 

@@ -22,8 +22,7 @@ def fitted_html(model: FittedModel) -> str:
     if "val_error" in history and history["val_error"].notna().any():
         facts["error on held-out rows"] = f"{history['val_error'].min():.3g} sd"
     if "seconds" in history:
-        seconds = history.groupby("network")["seconds"].max().sum()
-        facts["seconds"] = f"{seconds:.1f}"
+        facts["seconds"] = f"{history['seconds'].max():.1f}"
     rows = "".join(
         f"<tr><th style='text-align:left'>{escape(name)}</th>"
         f"<td style='text-align:left'>{escape(fact)}</td></tr>"

@@ -283,9 +283,16 @@ def _network(contents: ModelContents, settings: Settings) -> nn.Module | None:
     wanted = settings.network.guide and settings.network.precondition
     if guided != (wanted and encoder.d <= MAX_COORDINATES):
         raise ValueError("the guide does not fit the settings")
-    members = [
-        _member(encoder, settings, weights, hints=guided and k % 2 == 0).eval()
+    # Networks without hints know variances. In models saved before, every second one
+    # had none.
+    told = any("variance" in weights for weights in contents.networks)
+    has_hints = [
+        guided and ("variance" not in weights if told else k % 2 == 0)
         for k, weights in enumerate(contents.networks)
+    ]
+    members = [
+        _member(encoder, settings, weights, hints=hints).eval()
+        for weights, hints in zip(contents.networks, has_hints, strict=True)
     ]
     if guided:
         guide, trust = _guide(contents.guide, d=encoder.d, n_members=len(members))

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -245,6 +245,8 @@ class _Begun:
     """A network whose training is under way."""
 
     number: int
+    late: float
+    """Seconds after the first one."""
     network: nn.Module
     velocity: nn.Module
     guess_again: Callable[[nn.Module], Tensor]
@@ -263,6 +265,7 @@ class _Course:
     seed: int
     began: float
     show: Callable[..., None]
+    first_began: float = 0.0
     members: list[nn.Module] = field(default_factory=list)
     trust: list[Tensor] = field(default_factory=list)
     history: list[dict[str, float]] = field(default_factory=list)
@@ -278,19 +281,16 @@ class _Course:
         On a GPU, which one network does not keep busy, all are trained side by side; on
         a CPU one after the other, each with the guesses of the one before.
         """
-        numbers = range(self.settings.n_networks)
-        fills = self.rows.fills
-        turns = (
-            [numbers] if self.group.device.type == "cuda" else [[k] for k in numbers]
-        )
-        for turn in turns:
-            begun = [self._begin(k, fills, n_beside=len(turn)) for k in turn]
+        n_networks, fills = self.settings.n_networks, self.rows.fills
+        n_at_once = _n_at_once(n_networks, self.group.device)
+        for first in range(0, n_networks, n_at_once):
+            n_turns = (n_networks - first) // n_at_once
+            numbers = range(first, first + n_at_once)
+            begun = [self._begin(k, fills, n_turns=n_turns) for k in numbers]
             trainings = [one.training for one in begun]
-            results = train(trainings, device=self.group.device)
-            for one, result in zip(begun, results, strict=False):
-                self._end(one, result)
-            done = self.interrupted or self.starved or turn is turns[-1]
-            if done or len(self.members) < begun[-1].number + 1:
+            self._end(begun, train(trainings, device=self.group.device))
+            is_kept = len(self.members) == first + n_at_once
+            if self.interrupted or self.starved or n_turns == 1 or not is_kept:
                 break
             if self.rows.has_guesses:
                 try:  # the next network starts with these
@@ -301,8 +301,8 @@ class _Course:
         if not self.members:
             raise KeyboardInterrupt  # nothing was learned that could be kept
 
-    def _begin(self, k: int, fills: Tensor | None, *, n_beside: int) -> _Begun:
-        """Make network k ready to be trained, beside others of its turn."""
+    def _begin(self, k: int, fills: Tensor | None, *, n_turns: int) -> _Begun:
+        """Make network k ready to be trained, in the first of the turns left."""
         rows, settings = self.rows, self.settings
         generator = torch.Generator(self.group.device).manual_seed(self.seed + k)
         guess_again = partial(rows.guess_again, path=settings.path, generator=generator)
@@ -320,12 +320,13 @@ class _Course:
         guide = rows.guide if hints else None
         if guide is not None:
             velocity = GuidedEnsemble.alone(guide, network, path=settings.path)
-        n_turns = (settings.n_networks - k) if n_beside == 1 else 1
-        spent = time.perf_counter() - self.began
-        config = _within_budget(settings, spent=spent, n_turns=n_turns)
+        now = time.perf_counter()
+        self.first_began = self.first_began or now
+        config = _within_budget(settings, spent=now - self.began, n_turns=n_turns)
         by_validation = settings.train.stopping == "validation"
         return _Begun(
             number=k,
+            late=now - self.first_began,
             network=network,
             velocity=velocity,
             guess_again=guess_again,
@@ -351,24 +352,34 @@ class _Course:
             ),
         )
 
-    def _end(self, one: _Begun, result: TrainResult) -> None:
-        """Take note of a training's result, and keep its network if it is worth it."""
-        self.n_steps += result.n_steps
-        self.history += [
-            {"network": one.number, **line} for line in as_records(result.history)
-        ]
-        self.n_diverged += result.n_diverged
-        self.interrupted = self.interrupted or result.interrupted
-        self.out_of_time = self.out_of_time or result.out_of_time
-        # A learning rate that was still rising when the time was up taught nothing.
-        starved = not result.interrupted and _ran_out_of_time(result, one.config)
+    def _end(
+        self, begun: Sequence[_Begun], results: Sequence[TrainResult | None]
+    ) -> None:
+        """Take note of what trainings leave behind, and keep networks worth it."""
+        ended = []
+        for one, result in zip(begun, results, strict=True):
+            if result is None:
+                self.interrupted = True
+                continue
+            ended.append((one, result))
+            self.n_steps += result.n_steps
+            self.history += [
+                {"network": one.number, **line, "seconds": one.late + line["seconds"]}
+                for line in as_records(result.history)
+            ]
+            self.n_diverged += result.n_diverged
+            self.interrupted = self.interrupted or result.interrupted
+            self.out_of_time = self.out_of_time or result.out_of_time
+        done = [pair for pair in ended if not _is_cut_short(*pair)]
         # One that was stopped half-way counts only if there is no finished one.
-        if (result.interrupted or starved) and (self.members or not result.history):
-            return
-        self.starved = starved
-        self.members.append(one.network)
-        if self.rows.guide is not None:
-            self.trust.append(self._trust(one.velocity))
+        if not done and not self.members:
+            done = [pair for pair in ended if pair[1].history][:1]
+            # A learning rate that was still rising when the time was up taught nothing.
+            self.starved = any(_ran_out_of_time(r, one.config) for one, r in done)
+        for one, _ in done:
+            self.members.append(one.network)
+            if self.rows.guide is not None:
+                self.trust.append(self._trust(one.velocity))
 
     def _trust(self, velocity: nn.Module) -> Tensor:
         """Measure how far a network is to be trusted; a starved one not at all."""
@@ -487,6 +498,11 @@ def _row_config(settings: Settings) -> RowConfig:
     )
 
 
+def _n_at_once(n_networks: int, device: torch.device) -> int:
+    """Return how many networks are trained side by side."""
+    return n_networks if device.type == "cuda" else 1
+
+
 def _within_budget(settings: Settings, *, spent: float, n_turns: int) -> TrainConfig:
     """Give the next of some turns its share of what is left of the time budget."""
     budget = settings.train.max_seconds
@@ -498,9 +514,14 @@ def _within_budget(settings: Settings, *, spent: float, n_turns: int) -> TrainCo
     return replace(settings.train, max_seconds=left)
 
 
+def _is_cut_short(one: _Begun, result: TrainResult) -> bool:
+    """Whether a training ended before its network was worth something."""
+    return result.interrupted or _ran_out_of_time(result, one.config)
+
+
 def _ran_out_of_time(result: TrainResult, config: TrainConfig) -> bool:
     """Whether the time was up while the learning rate was still rising."""
-    if config.max_seconds is None or not result.history:
+    if config.max_seconds is None or not result.history or result.interrupted:
         return False
     spent = result.history[-1].seconds
     return result.n_steps < config.warmup_steps and spent >= config.max_seconds

@@ -95,5 +95,5 @@ def _seconds(history: Any) -> str:
     """The time training took, if it is known."""
     if "seconds" not in history:
         return ""
-    total = float(history.groupby("network")["seconds"].max().sum())
+    total = float(history["seconds"].max())
     return f", {total:.0f} s" if total >= 1 else f", {total:.1f} s"

@@ -36,6 +36,9 @@ from macfm.table._transform import SideBySide
 Codec = NumberCodec | OrdinalCodec | BinaryCodec | OneHotCodec | BitsCodec
 
 _ROWS_AT_A_TIME = 8_192
+# What was observed is never called impossible, whatever the network says: no category
+# has less than this part of its share of the observed cells.
+_LEAST_SHARE = 0.05
 _COMPARABLE = {"float": "number", "integer": "number"}
 
 
@@ -211,7 +214,9 @@ class TableEncoder:
             if column.name == name:
                 if isinstance(codec, (NumberCodec, OrdinalCodec)):
                     break
-                return codec.probabilities(_finite(x[:, place], name))
+                told = codec.probabilities(_finite(x[:, place], name))
+                told = np.maximum(told, _LEAST_SHARE * codec.frequencies)
+                return told / told.sum(axis=1, keepdims=True)
         raise at_fault(name, "is not a modelled column of categories")
 
     @cached_property

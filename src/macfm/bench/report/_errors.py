@@ -131,11 +131,12 @@ def error_table(
         printed = published(metric, mechanism, split, rate=rate)
         fault = partial(fault_of, split)
         lines = with_published(lines, datasets, printed, method_of(rows), fault=fault)
-        if printed and split == "in":
+        shown = any(c.published is not None for line in lines for c in line.cells)
+        if shown and split == "in":
             notes.append(IN_SAMPLE_NOTE)
-        if printed and mechanism == "mnar" and "news" in datasets:
+        if shown and mechanism == "mnar" and "news" in datasets:
             notes.append(NEWS_NOTE)
-        if printed:
+        if shown:
             notes.append(f"Published values: {SOURCE}.")
         notes += [note for note in [fault_note(lines)] if note]
     best = best_ranked(ranks)

@@ -51,10 +51,11 @@ class ModelContents:
 
     @property
     def version(self) -> int:
-        """Format of the file: the first knows no guide, the second no trees."""
-        if "guide" not in self.settings:
-            return 1
-        return 3 if "n_trees" in self.settings else 2
+        """Format of the file, told by the settings that each of them brought."""
+        brought = {1: "", 2: "guide", 3: "n_trees", 4: "weigh_cells"}
+        return max(
+            k for k, name in brought.items() if not name or name in self.settings
+        )
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON fields and tensors."""

@@ -73,10 +73,8 @@ def _training(contents: ModelContents) -> dict[str, Any]:
         "weight_bytes": sum(w.nbytes for w in weights),
     }
     history = contents.history
-    if len(history.get("seconds", ())) and "network" in history:
-        # Each network counts its seconds from its own start.
-        ends = dict(zip(history["network"], history["seconds"], strict=True))
-        facts["seconds"] = round(float(sum(ends.values())), 3)
+    if len(history.get("seconds", ())):
+        facts["seconds"] = round(float(history["seconds"].max()), 3)
     if len(history.get("val_error", ())):
         best = float(history["val_error"].min())
         facts["val_error"] = best if best == best else None

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from macfm.judge.learned._base import Clock, DrawingModel, Rows, by_chunks, epoch
 from macfm.judge.learned._repaint import RePaint
-from macfm.judge.learned._step import descent, make_optimizer
+from macfm.judge.learned._step import descent, make_optimizer, set_rate
 from macfm.judge.learned._trials import Batches
 
 _VARIANCE = 0.25  # of the data, whose standard deviation is ½
@@ -154,9 +154,7 @@ def train(
         lambda noisy, sigma, x, counted: edm_loss(network, noisy, sigma, x, counted),
         [optimizer],
     )
-    cuts = torch.optim.lr_scheduler.ReduceLROnPlateau(
-        optimizer, factor=settings["cut"], patience=settings["cut_after"]
-    )
+    cuts = _Cuts(settings)
     max_steps = settings["max_steps"] or math.inf
     least, kept, n_flat, n_steps = math.inf, network.state_dict(), 0, 0
     is_late = False
@@ -172,7 +170,7 @@ def train(
             if is_late or n_steps >= max_steps:
                 break
         mean = total.item() / n_seen
-        cuts.step(mean)
+        set_rate(optimizer, cuts.rate_after(mean))
         n_flat += 1
         if mean < least:
             least, kept, n_flat = mean, copy.deepcopy(network.state_dict()), 0
@@ -180,6 +178,32 @@ def train(
             break
     network.load_state_dict(kept)
     return not is_late
+
+
+class _Cuts:
+    """A learning rate that falls when the loss has not fallen for some epochs."""
+
+    # Less than this share is no fall.
+    _LEAST_FALL = 1e-4
+    # A rate that would change by less stays.
+    _LEAST_CHANGE = 1e-8
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._factor, self._patience = settings["cut"], settings["cut_after"]
+        self._rate = settings["learning_rate"]
+        self._least, self._n_flat = math.inf, 0
+
+    def rate_after(self, loss: float) -> float:
+        """Return the rate to go on with after an epoch."""
+        self._n_flat += 1
+        if loss < self._least * (1 - self._LEAST_FALL):
+            self._least, self._n_flat = loss, 0
+        if self._n_flat > self._patience:
+            self._n_flat = 0
+            rate = self._rate * self._factor
+            if self._rate - rate > self._LEAST_CHANGE:
+                self._rate = rate
+        return self._rate
 
 
 def _with_noise(
