@@ -45,7 +45,7 @@ class MACFMImputer(FittedAttributes):
     ----------
     preset : {"default", "fast", "best", "paper"}, default="default"
         Where every setting that is not given takes its value. ``"fast"`` trains one
-        small network, ``"best"`` five large ones; ``"paper"`` is the published method:
+        small network, ``"best"`` several larger ones; ``"paper"`` is the published method:
         a plain MLP that does not see the mask, stopped on the training objective, the
         mean of 50 Heun trajectories of 10 steps.
     method : {"mean", "median", "draw"}, default="mean"

@@ -105,7 +105,7 @@ _DECLARED = (
         "Networks trained, each from its own start; their velocities are averaged.",
         BySize(1, 1, 1, large_on_gpu=2),
         fast=1,
-        best=5,
+        best=BySize(3, 3, 2, large_on_gpu=5),
         paper=1,
     ),
     Parameter(
@@ -120,7 +120,7 @@ _DECLARED = (
         "Width of the network.",
         BySize(128, 128, 256, large_on_gpu=512),
         fast=BySize(128, 128, 256),
-        best=512,
+        best=BySize(256, 256, 512),
         paper=512,
     ),
     Parameter(
@@ -129,7 +129,7 @@ _DECLARED = (
         "Depth of the network.",
         BySize(3, 3, 3, large_on_gpu=4),
         fast=3,
-        best=4,
+        best=BySize(3, 3, 4),
         paper=4,
     ),
     Parameter("n_heads", integer(1), "Attention heads of the transformer.", 8),
@@ -185,6 +185,7 @@ _DECLARED = (
         "Extremely randomised trees for each column, grown on rows that the networks "
         "have filled, and believed as far as held-out rows say. Needs `guide`.",
         BySize(60, 60, 30, large_on_gpu=0),
+        best=BySize(200, 200, 60, large_on_gpu=0),
         paper=0,
     ),
     Parameter(
@@ -282,7 +283,7 @@ _DECLARED = (
         "Rows a training step.",
         BySize(128, 256, 256, large_on_gpu=1024),
         fast=BySize(128, 256, 256),
-        best=BySize(128, 256, 1024),
+        best=BySize(128, 256, 512, large_on_gpu=1024),
         paper=1024,
     ),
     Parameter(
@@ -291,7 +292,7 @@ _DECLARED = (
         "Most training steps.",
         BySize(1000, 1500, 1500, large_on_gpu=6000),
         fast=BySize(400, 600, 600, large_on_gpu=2000),
-        best=BySize(3000, 3000, 8000),
+        best=BySize(3000, 3000, 4000, large_on_gpu=8000),
         paper=8000,
     ),
     Parameter(
