@@ -5,8 +5,10 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from macfm.imputer import _threads
+from macfm.imputer._training import alone
 
 
 @pytest.fixture
@@ -57,6 +59,19 @@ def test_a_quota_file_is_read(monkeypatch, tmp_path):
     assert _threads._quota() == float("inf")
 
 
+@pytest.mark.parametrize("left", [1, 2])
+def test_the_number_of_threads_is_put_back_whatever_training_left(cores, left):
+    cores(2.0)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        with alone(torch.device("cpu"), few=False):
+            torch.set_num_threads(left)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_a_fork_uses_one_thread(cores, monkeypatch):
     cores(8.0)
     assert _threads.worthwhile_threads(8) == 8
@@ -67,7 +82,10 @@ def test_a_fork_uses_one_thread(cores, monkeypatch):
 FORK = """
 import multiprocessing, numpy as np, torch
 from macfm import MACFMImputer
+import torch
+
 from macfm.imputer import _threads
+from macfm.imputer._training import alone
 
 def fill(answers):
     answers.put(model.transform(x))

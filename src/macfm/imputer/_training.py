@@ -132,7 +132,7 @@ def alone(device: torch.device, *, few: bool) -> Iterator[None]:
         try:
             yield
         finally:
-            if n_used != n_threads:
+            if torch.get_num_threads() != n_threads:  # training may have changed it
                 torch.set_num_threads(n_threads)
 
 
