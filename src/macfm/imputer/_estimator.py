@@ -44,10 +44,10 @@ class MACFMImputer(FittedAttributes):
     Parameters
     ----------
     preset : {"default", "fast", "best", "paper"}, default="default"
-        Where every setting that is not given takes its value. ``"fast"`` trains one
-        small network, ``"best"`` several larger ones; ``"paper"`` is the published method:
-        a plain MLP that does not see the mask, stopped on the training objective, the
-        mean of 50 Heun trajectories of 10 steps.
+        Where every setting that is not given takes its value. ``"fast"`` trains for a
+        shorter time, ``"best"`` several larger networks; ``"paper"`` is the published
+        method: a plain MLP that does not see the mask, stopped on the training
+        objective, the mean of 50 Heun trajectories of 10 steps.
     method : {"mean", "median", "draw"}, default="mean"
         How `transform` fills a number: with the mean, which has the least squared
         error, the median, which has the least absolute error, or one plausible draw.
