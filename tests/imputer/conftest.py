@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,12 +11,9 @@ from torch.nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
 )
-from torch.optim.optimizer import (
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
 
 from macfm import MACFMImputer
+from macfm.flow._adamw import AdamW
 
 
 def flat(parameters):
@@ -81,30 +79,23 @@ class Watched:
         self.model = MACFMImputer(**settings)
         self.rates, self.decays, self.norms, self.steps = [], [], [], []
         with ExitStack() as stack:
-            for handle in (
-                register_optimizer_step_pre_hook(self._before_step),
-                register_optimizer_step_post_hook(self._after_step),
-            ):
-                stack.callback(handle.remove)
+            stack.enter_context(patch.object(AdamW, "step", self._watch(AdamW.step)))
             self.trained, self.judged = stack.enter_context(calls_of_networks())
             self.model.fit(frame)
         self.network, self.history = self.model.network_, self.model.history_
 
-    def _before_step(self, optimizer, *_):
-        matrices, others = optimizer.param_groups
-        assert matrices["lr"] == others["lr"]
-        assert others["weight_decay"] == 0
-        self.rates.append(matrices["lr"])
-        self.decays.append(matrices["weight_decay"])
-        gradients = [p.grad.flatten() for p in self._trained(optimizer)]
-        self.norms.append(torch.cat(gradients).norm().item())
+    def _watch(self, step):
+        def watched(adamw, rate):
+            decays = [decay for decay, _ in adamw._groups]
+            assert decays[-1] == 0
+            weights = [one.weight for _, group in adamw._groups for one in group]
+            self.rates.append(rate)
+            self.decays.append(decays[0])
+            self.norms.append(flat([w.grad for w in weights]).norm().item())
+            step(adamw, rate)
+            self.steps.append(flat(weights))
 
-    def _after_step(self, optimizer, *_):
-        self.steps.append(flat(self._trained(optimizer)))
-
-    @staticmethod
-    def _trained(optimizer):
-        return [p for group in optimizer.param_groups for p in group["params"]]
+        return watched
 
     def read(self):
         """Fill the table; return it, and what the networks were asked."""

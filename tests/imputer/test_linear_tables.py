@@ -109,8 +109,9 @@ def test_a_network_without_time_does_not_halve_the_trust_in_another(monkeypatch)
     complete, hidden = linear_table(300, 4, seed=1)
     within = _training._within_budget
 
-    def second_comes_late(settings, *, spent, k):
-        return within(settings, spent=spent if k == 0 else 1e6, k=k)
+    def second_comes_late(settings, *, spent, n_turns):
+        spent = spent if n_turns == 2 else 1e6
+        return within(settings, spent=spent, n_turns=n_turns)
 
     monkeypatch.setattr(_training, "_within_budget", second_comes_late)
     imputer = MACFMImputer(

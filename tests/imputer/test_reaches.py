@@ -314,7 +314,7 @@ CLAIMS = {
         [1, 3],
         {},
         lambda seen, n: (
-            (seen.trained.x[0].shape[1], n)
+            (int(seen.model.encoder_.is_num.sum()), n)
             in [tuple(p.shape) for p in seen.network.parameters()]
         ),
     ),

@@ -88,7 +88,7 @@ def check_shares(make, **parameters):
     draws = [draw["y"] for draw in imputer.sample(rows, 10)]
     drawn = pd.concat(draws)
     filled = {"mean": imputer.transform(rows)["y"]}
-    imputer.set_params(n_trials=20)
+    imputer.set_params(n_trials=50)
     filled["trajectories"] = imputer.transform(rows)["y"]
     for level in truth.unique():
         share = (truth == level).mean()
