@@ -122,7 +122,9 @@ def beside_published(old: Path, new: Path) -> pd.DataFrame:
             lowest = printed[best] / base
             found.append(
                 {
-                    **{"dataset": dataset, "mechanism": mechanism, "score": score},
+                    "dataset": dataset,
+                    "mechanism": mechanism,
+                    "score": score,
                     "macfm": ratio,
                     "best published": f"{printed_name(best)}, {lowest:.3f}",
                     "ratio": ratio / lowest,
@@ -149,8 +151,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
-    parser.add_argument("--best", action="store_true", help="beside the best other")
-    parser.add_argument(
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--best", action="store_true", help="beside the best other")
+    which.add_argument(
         "--published", action="store_true", help="beside what was printed"
     )
     arguments = parser.parse_args()

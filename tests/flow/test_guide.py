@@ -140,7 +140,14 @@ def test_an_untrained_transformer_around_the_guide_is_the_guide(moments):
         precondition=True,
         guide=True,
     )
-    network = make_network(config, group=torch.arange(D), hints=True, path=PATH)
+    network = make_network(
+        config,
+        group=torch.arange(D),
+        hints=True,
+        path=PATH,
+        variance=None,
+        waves=None,
+    )
     guide = gaussian(moments)
     x_t, m_cond = points()
     t = torch.linspace(0, 1, len(x_t)).unsqueeze(1)

@@ -40,6 +40,7 @@ def network(schedule=LINEAR, space="t", hints=False, waves=None, **changes):
             group=GROUP,
             path=Path(schedule, space),
             hints=hints,
+            variance=None,
             waves=waves,
         )
 

@@ -85,6 +85,8 @@ def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None
             group=GROUP,
             path=Path(LINEAR, "t"),
             hints=False,
+            variance=None,
+            waves=None,
         )
         generator = torch.Generator().manual_seed(0)
         trained, held = hold_out(len(x), share=0.1, generator=generator)

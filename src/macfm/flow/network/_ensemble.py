@@ -97,13 +97,13 @@ def coarse(network: nn.Module) -> nn.Module:
     """Return a copy whose perceptrons compute in bfloat16; the guide does as before."""
     if isinstance(network, GuidedEnsemble):
         members = [coarse(member) for member in network.members]
-        copied = GuidedEnsemble(
+        guided = GuidedEnsemble(
             network.guide, members, network.trust, path=network.path
         )
-        copied.polish = network.polish
-        return copied
-    copied_network = copy.deepcopy(network)
-    for module in copied_network.modules():
+        guided.polish = network.polish
+        return guided
+    copied = copy.deepcopy(network)
+    for module in copied.modules():
         if isinstance(module, MLPVelocity):
             module.coarsen()
-    return copied_network
+    return copied

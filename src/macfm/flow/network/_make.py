@@ -45,8 +45,8 @@ def make_network(
     group: Tensor,
     path: Path,
     hints: bool,
-    variance: Tensor | None = None,
-    waves: Tensor | None = None,
+    variance: Tensor | None,
+    waves: Tensor | None,
 ) -> nn.Module:
     """Build a velocity network for coordinates of the given columns.
 

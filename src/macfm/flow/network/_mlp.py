@@ -84,7 +84,7 @@ class MLPVelocity(nn.Module):
         n_hints: int,
         residual: bool,
         n_frequencies: int,
-        waves: Tensor | None = None,
+        waves: Tensor | None,
     ) -> None:
         super().__init__()
         self.n_masks = n_masks
