@@ -83,7 +83,7 @@ def test_few_rows_are_not_shared_out(model, monkeypatch):
     def look(n_threads):
         raise AssertionError("nobody should look")
 
-    monkeypatch.setattr("macfm.imputer._training.worthwhile_threads", look)
+    monkeypatch.setattr("macfm.imputer._device.worthwhile_threads", look)
     model.set_params(n_trials=0)
     model.transform(rows_with_holes(100))
     with pytest.raises(AssertionError, match="nobody should look"):

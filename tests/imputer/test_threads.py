@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from macfm.imputer import _threads
-from macfm.imputer._training import alone
+from macfm.imputer._device import alone
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ from macfm import MACFMImputer
 import torch
 
 from macfm.imputer import _threads
-from macfm.imputer._training import alone
+from macfm.imputer._device import alone
 
 def fill(answers):
     answers.put(model.transform(x))

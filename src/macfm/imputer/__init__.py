@@ -11,8 +11,8 @@ from macfm.imputer._model_file import ModelFileError, describe_model
 from macfm.imputer._parameters import EXPERT, READ_OUT, Parameter
 
 if TYPE_CHECKING:
+    from macfm.imputer._device import resolve_device
     from macfm.imputer._estimator import MACFMImputer
-    from macfm.imputer._training import resolve_device
 
 __all__ = [
     "EXPERT",
@@ -32,7 +32,7 @@ def __getattr__(name: str) -> Any:
 
         return MACFMImputer
     if name == "resolve_device":
-        from macfm.imputer._training import resolve_device
+        from macfm.imputer._device import resolve_device
 
         return resolve_device
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

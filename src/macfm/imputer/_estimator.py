@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from macfm.imputer._device import resolve_device
 from macfm.imputer._fit import Fit, fit_model, wishes_of
 from macfm.imputer._fitted import FittedAttributes
 from macfm.imputer._input import (
@@ -29,7 +30,6 @@ from macfm.imputer._parameters import EXPERT, unknown_parameter
 from macfm.imputer._rules import integer
 from macfm.imputer._saved import load_imputer, save_imputer
 from macfm.imputer._settings import resolve
-from macfm.imputer._training import resolve_device
 from macfm.table import Cells, Table, Wishes, append_flags
 
 

@@ -27,8 +27,8 @@ from macfm.flow import (
     sees_noise_at_start,
     trajectories,
 )
+from macfm.imputer._device import alone
 from macfm.imputer._settings import ReadOut
-from macfm.imputer._training import alone
 
 # A GPU evaluates so many times more points at a time.
 _GPU_TIMES = 32

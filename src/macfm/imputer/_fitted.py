@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from macfm.imputer._adjustable import Adjustable
+from macfm.imputer._device import resolve_device
 from macfm.imputer._model import FittedModel
 from macfm.imputer._repr import fitted_html
 from macfm.imputer._settings import Settings, resolve_read_out
-from macfm.imputer._training import resolve_device
 from macfm.table import TableEncoder, TableSchema
 
 

@@ -26,6 +26,7 @@ from macfm.flow import (
     GuidedEnsemble,
     make_network,
 )
+from macfm.imputer._device import resolve_device
 from macfm.imputer._model import FittedModel
 from macfm.imputer._model_file import (
     ModelContents,
@@ -39,7 +40,6 @@ from macfm.imputer._old_words import in_new_words
 from macfm.imputer._parameters import EXPERT, READ_OUT, RULES
 from macfm.imputer._saved_polish import from_arrays, to_arrays
 from macfm.imputer._settings import Settings, resolve
-from macfm.imputer._training import resolve_device
 from macfm.table import TableEncoder, is_mask, read_wishes
 
 # What the size of a network follows from; nobody trains beyond these.
