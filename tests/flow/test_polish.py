@@ -164,7 +164,7 @@ def test_a_median_believes_trees_no_less_than_a_mean_does():
 def test_medians_of_trees_are_those_of_hidden_cells_alone():
     trees = [Says([1], lambda row: torch.full((len(row), 1), 9.0))]
     ones = torch.ones(D)
-    polish = Polish(trees, ones, ones, ones > 0, levels=[])
+    polish = Polish(trees, ones, ones, ones > 0, levels=[], reach=None, in_median=None)
     observed = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 0, 0]]).bool()
     center = polish.center(noise(3), observed, noise(3), n_rows=2)
     medians = polish.medians(observed, center, n_rows=2)  # the last row is padding
@@ -217,6 +217,8 @@ def test_observed_coordinates_stay_in_the_mean_and_in_draws():
         torch.full((D,), 2.0),
         torch.ones(D, dtype=torch.bool),
         levels=[],
+        reach=None,
+        in_median=None,
     )
     x = noise(20)
     observed = torch.rand(20, D, generator=torch.Generator().manual_seed(0)) < 0.5
@@ -241,7 +243,7 @@ def test_trees_are_asked_again_only_where_another_column_has_changed():
 
     ones = torch.ones(D)
     trees = [answer(k) for k in range(D)]
-    polish = Polish(trees, ones, ones, ones > 0, levels=[])
+    polish = Polish(trees, ones, ones, ones > 0, levels=[], reach=None, in_median=None)
     observed = torch.tensor(
         [[1, 1, 1], [0, 1, 1], [0, 0, 1], [1, 1, 0], [0, 0, 0], [0, 0, 0]]
     ).bool()
@@ -258,7 +260,15 @@ def test_trees_are_asked_again_only_where_another_column_has_changed():
 def test_a_copy_asks_its_own_trees():
     """Buffers of a copy that goes to a GPU must be those that are asked."""
     ones = torch.ones(D)
-    polish = Polish([Says([0], torch.sin)], ones, ones, ones > 0, levels=[])
+    polish = Polish(
+        [Says([0], torch.sin)],
+        ones,
+        ones,
+        ones > 0,
+        levels=[],
+        reach=None,
+        in_median=None,
+    )
     other = copy.deepcopy(polish)
     assert other._grove.trees[0] is other.trees[0]
     assert other.trees[0] is not polish.trees[0]
@@ -306,6 +316,8 @@ def test_a_moved_draw_belongs_to_its_row():
         torch.ones(D),
         torch.zeros(D, dtype=torch.bool),
         levels=[Levels(torch.arange(D), codes)],
+        reach=None,
+        in_median=None,
     )
     observed = torch.zeros(8, D, dtype=torch.bool)
     p = torch.full((8, 3), 1 / 3)

@@ -15,6 +15,7 @@ from macfm.flow._guide import MAX_COORDINATES, Gaussian, Guess
 from macfm.flow._levels import Levels
 from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
 from macfm.flow._masks import Masks, inference_masks, sample_masks
+from macfm.flow._middle import middle
 from macfm.flow._noise import keyed_normal, row_keys
 from macfm.flow._path import (
     Path,
@@ -147,6 +148,7 @@ __all__ = [
     "make_validation",
     "mean_rows",
     "measure_trust",
+    "middle",
     "no_better_than_mean",
     "prepare_rows",
     "row_batches",

@@ -99,7 +99,7 @@ def calibrate(
     ]
     ones = torch.ones(len(group), device=group.device)
     moves = is_num.index_fill(0, atoms, False)
-    half = Polish(trees, 0.5 * ones, ones, moves, levels=())
+    half = Polish(trees, 0.5 * ones, ones, moves, levels=(), reach=None, in_median=None)
     mean = validation.mean(network, path=path)
     rows = validation.x, validation.masks.cond, mean
     center = half.center(*rows, n_rows=len(validation.x))
@@ -116,7 +116,15 @@ def calibrate(
     kept = [one for one in trees if share[one.place[0]] > 0]
     believed = {int(one.place[0]) for one in kept}
     drawn_again = [one for one in known if int(one.place[0]) in believed]
-    polish = Polish(kept, share, ones.clone(), moves, levels=drawn_again, reach=reach)
+    polish = Polish(
+        kept,
+        share,
+        ones.clone(),
+        moves,
+        levels=drawn_again,
+        reach=reach,
+        in_median=None,
+    )
     polish = polish.to(group.device)
     center = polish.center(*rows, n_rows=len(validation.x))
     if kept:

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._middle import middle
+
 # Each row hides its columns in so many turns, to be found from what the network makes
 # of the rest.
 _MAX_TURNS = 12
@@ -98,12 +100,6 @@ def mean_of_trees(said: Tensor) -> Tensor:
 def median_of_trees(said: Tensor) -> Tensor:
     """Return the median of what trees say, ``(n, n_trees, w)``."""
     return middle(said, dim=1)
-
-
-def middle(values: Tensor, *, dim: int) -> Tensor:
-    """Return the median along a dimension, half-way between the two of an even one."""
-    ordered, n = values.sort(dim=dim).values, values.shape[dim]
-    return (ordered.select(dim, (n - 1) // 2) + ordered.select(dim, n // 2)) / 2
 
 
 def fit_trees(

@@ -79,8 +79,8 @@ class Polish(nn.Module):
         moves: Tensor,
         *,
         levels: Sequence[Levels],
-        reach: Tensor | None = None,
-        in_median: Tensor | None = None,
+        reach: Tensor | None,
+        in_median: Tensor | None,
     ) -> None:
         super().__init__()
         self.trees = nn.ModuleList(trees)

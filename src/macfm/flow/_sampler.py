@@ -9,8 +9,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from macfm.flow._forest import middle
 from macfm.flow._masks import Masks, inference_masks
+from macfm.flow._middle import middle
 from macfm.flow._noise import keyed_normal
 from macfm.flow._path import Path, end_point
 from macfm.flow._polish import Center, Polish

@@ -67,14 +67,14 @@ class Filler:
         centers = [
             aggregate(drawn, is_num=is_num, center=center, known=known).cpu()
             for drawn, known in self._trajectories(
-                x, observed, range(n_trials), aside=center == "median"
+                x, observed, range(n_trials), with_known=center == "median"
             )
         ]
         return torch.cat(centers).numpy()
 
     def draw(self, x: np.ndarray, observed: np.ndarray, n_draws: int) -> np.ndarray:
         """Return several completed rows for each, shape (n_draws, n, d)."""
-        draws = self._trajectories(x, observed, range(n_draws), aside=False)
+        draws = self._trajectories(x, observed, range(n_draws), with_known=False)
         return torch.cat([drawn.cpu() for drawn, _ in draws], dim=1).numpy()
 
     def _conditional_mean(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -88,11 +88,16 @@ class Filler:
         return torch.cat(filled).numpy()
 
     def _trajectories(
-        self, x: np.ndarray, observed: np.ndarray, draws: Sequence[int], *, aside: bool
+        self,
+        x: np.ndarray,
+        observed: np.ndarray,
+        draws: Sequence[int],
+        *,
+        with_known: bool,
     ) -> Iterator[tuple[Tensor, Known | None]]:
         """Yield draws ``(n_draws, n_batch, d)`` of one batch of rows after the other.
 
-        What is known of them `aside`, if it is wanted, comes with them. The draws of a
+        What is known of them besides comes with them, if it is wanted. The draws of a
         row are evaluated together, so many draws mean few rows at a time, down to 64,
         and beyond that some draws after the others. Each is brought to the atoms that
         it speaks of.
@@ -121,7 +126,7 @@ class Filler:
                     )[:, : batch.n_rows]
                     for piece in pieces
                 ]
-                known = known_mean(network, batch, center) if aside else None
+                known = known_mean(network, batch, center) if with_known else None
                 yield atoms.snap(torch.cat(filled)), known
 
     @property

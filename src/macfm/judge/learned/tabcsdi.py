@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from macfm.flow import middle
 from macfm.judge.learned._base import (
     Clock,
     Columns,
@@ -110,10 +111,8 @@ class TabCSDI(DrawingModel):
     def fill(self, rows: Rows) -> Tensor:
         """Fill with the median of draws, categories with the shares that have them."""
 
-        def middle(drawn: Tensor) -> Tensor:
-            ordered = drawn.sort(dim=0).values
-            n = len(ordered)
-            center = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
+        def center_of(drawn: Tensor) -> Tensor:
+            center = middle(drawn, dim=0)
             for block in self.columns.blocks:
                 if block.stop - block.start > 1:
                     # NOTE[DIFF]: medians of indicators are nearly 0 or 1, whatever
@@ -124,7 +123,7 @@ class TabCSDI(DrawingModel):
                     center[:, block] = votes.float().mean(dim=0)
             return center
 
-        return self._read(rows, self.settings["n_samples"], middle)
+        return self._read(rows, self.settings["n_samples"], center_of)
 
     def draw(self, rows: Rows, n: int) -> Tensor:
         """Walk from noise to values `n` times."""
