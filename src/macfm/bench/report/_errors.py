@@ -16,6 +16,7 @@ from macfm.bench.report._frame import (
     datasets_of,
     main_cells,
     method_of,
+    printed_names,
     row_titles,
 )
 from macfm.bench.report._names import MECHANISMS, METRICS, SPLITS, rate_words
@@ -130,7 +131,8 @@ def error_table(
     if beside:
         printed = published(metric, mechanism, split, rate=rate)
         fault = partial(fault_of, split)
-        lines = with_published(lines, datasets, printed, method_of(rows), fault=fault)
+        names = printed_names(rows)
+        lines = with_published(lines, names, printed, method_of(rows), fault=fault)
         shown = any(c.published is not None for line in lines for c in line.cells)
         if shown and split == "in":
             notes.append(IN_SAMPLE_NOTE)

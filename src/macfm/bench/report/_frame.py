@@ -42,9 +42,9 @@ def tidy(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     -------
     DataFrame
         Columns ``dataset`` (with its quirks, and its training rows if they are
-        limited), ``synthetic``, ``mechanism``, ``rate``, ``mask``, ``method``,
-        ``label``, ``ablation``, ``value`` and ``value_text``, ``status``, ``reason``,
-        ``inductive``, ``in_mae`` … ``out_illegal_range``, ``seconds_fit`` …,
+        limited), ``printed_as`` ("" if it is not what was published), ``synthetic``,
+        ``mechanism``, ``rate``, ``mask``, ``method``, ``label``, ``ablation``,
+        ``value`` and ``value_text``, ``status``, ``reason``, ``inductive``, ``in_mae`` … ``out_illegal_range``, ``seconds_fit`` …,
         ``machine_id`` … and ``record``, the record itself. In registry order.
     """
     rows = []
@@ -79,7 +79,8 @@ def _check(record: Mapping[str, Any], place: str) -> None:
 def _columns() -> list[str]:
     scores = [f"{split}_{name}" for split in ("in", "out") for name in SCORES]
     return [
-        *("place", "dataset", "synthetic", "mechanism", "rate", "mask"),
+        *("place", "dataset", "printed_as", "synthetic"),
+        *("mechanism", "rate", "mask"),
         *("method", "label"),
         *("ablation", "value", "value_text", "status", "reason", "inductive"),
         *scores,
@@ -99,6 +100,7 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     seconds = (record.get("seconds") or {}) if status == "ok" else {}
     row = {
         "dataset": " + ".join([_name(record), *quirks]) + _rows(record),
+        "printed_as": _printed_as(record),
         "synthetic": record.get("synthetic") is True,
         **{name: record[name] for name in ("mechanism", "mask", "method")},
         "rate": float(record["rate"]),
@@ -128,6 +130,12 @@ def _name(record: Mapping[str, Any]) -> str:
     """A dataset's name; a table of the user's own is no dataset that is called so."""
     name, own = record["dataset"], record.get("table")
     return f"{name} (own table)" if own and name in DATASETS else name
+
+
+def _printed_as(record: Mapping[str, Any]) -> str:
+    """What publications call this dataset, "" if it is a part of it, or another."""
+    is_it = record.get("rows") is None and not record.get("table")
+    return record["dataset"] if is_it else ""
 
 
 def _rows(record: Mapping[str, Any]) -> str:
@@ -213,3 +221,9 @@ def method_of(frame: pd.DataFrame) -> dict[str, str]:
 def datasets_of(frame: pd.DataFrame) -> list[str]:
     """Return the datasets of some rows in registry order."""
     return ordered(frame["dataset"], DATASETS)
+
+
+def printed_names(frame: pd.DataFrame) -> list[str]:
+    """Return what publications call the datasets of `datasets_of`."""
+    names = dict(zip(frame["dataset"], frame["printed_as"], strict=True))
+    return [names[dataset] for dataset in datasets_of(frame)]

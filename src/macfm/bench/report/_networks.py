@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 from scipy.stats import gmean
 
-from macfm.bench.report._frame import crowded, datasets_of, method_of
+from macfm.bench.report._frame import crowded, datasets_of, method_of, printed_names
 from macfm.bench.report._names import OURS, family
 from macfm.bench.report._published import SOURCE, claims_note, published
 from macfm.bench.report._rows import Score, notes_for, score_rows, with_published
@@ -100,7 +100,7 @@ def _seconds_table(
     notes += busy_notes(lines)
     if beside:
         printed = published("seconds", "", "in")
-        lines = with_published(lines, datasets, printed, method_of(rows))
+        lines = with_published(lines, printed_names(rows), printed, method_of(rows))
         if any(cell.published is not None for line in lines for cell in line.cells):
             notes.append(f"Published values: {SOURCE}, on an NVIDIA A100.")
             notes.append(claims_note())

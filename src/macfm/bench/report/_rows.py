@@ -106,7 +106,7 @@ def _clip(text: str, width: int = 140) -> str:
 
 def with_published(
     rows: Sequence[Row],
-    datasets: Sequence[str],
+    names: Sequence[str],
     values: Mapping[str, Mapping[str, float]],
     methods: Mapping[str, str],
     *,
@@ -114,12 +114,10 @@ def with_published(
 ) -> list[Row]:
     """Put printed figures beside the first cells of each row, then add other rows.
 
-    These cells are those of `datasets`, named with their quirks; `values` are printed
-    figures by method and dataset, `methods` the method behind the key of each row, and
-    `fault` tells why a figure is worthless.
+    These cells are those of datasets, whose `names` in print are from `printed_names`;
+    `values` are printed figures by method and dataset, `methods` the method behind the
+    key of each row, and `fault` tells why a figure is worthless.
     """
-    # A name with something in brackets is not the dataset as it was published.
-    names = ["" if "(" in name else name.split(" + ")[0] for name in datasets]
     done = []
     for row in rows:
         method = methods.get(row.key, "")
