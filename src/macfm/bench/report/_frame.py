@@ -44,8 +44,9 @@ def tidy(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         Columns ``dataset`` (with its quirks, and its training rows if they are
         limited), ``printed_as`` ("" if it is not what was published), ``synthetic``,
         ``mechanism``, ``rate``, ``mask``, ``method``, ``label``, ``ablation``,
-        ``value`` and ``value_text``, ``status``, ``reason``, ``inductive``, ``in_mae`` … ``out_illegal_range``, ``seconds_fit`` …,
-        ``machine_id`` … and ``record``, the record itself. In registry order.
+        ``value`` and ``value_text``, ``status``, ``reason``, ``inductive``,
+        ``in_mae`` … ``out_illegal_range``, ``seconds_fit`` …, ``machine_id`` … and
+        ``record``, the record itself. In registry order.
     """
     rows = []
     for number, record in enumerate(records, start=1):
