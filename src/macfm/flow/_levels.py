@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+
+
+def number_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct rows of ``(n, w)`` in order, and the number of each row.
+
+    Rows are told apart by a sum of their entries with weights drawn by lot: one sort of
+    numbers, where sorting rows would take many times as long.
+    """
+    lot = np.random.default_rng(0).standard_normal(x.shape[1])
+    key = (x.astype(float) * lot).sum(axis=1)
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    rows = x[first]
+    order = np.lexsort(rows.T[::-1])
+    return rows[order], np.argsort(order)[number]
 
 
 def nearest(values: Tensor, codes: Tensor) -> Tensor:

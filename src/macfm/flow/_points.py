@@ -21,7 +21,7 @@ _MAX_CELLS = 2**21
 # A guide of this many coordinates works out a row for several points at a time, which
 # come in different batches.
 _WIDE_GUIDE = 32
-_N_TWINS = {"cpu": 4, "cuda": 2}
+_N_TWINS = 4
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,21 @@ class PointLaw:
     """Whether noise of the consistency term is needed."""
 
 
+@dataclass(frozen=True)
+class _Pool:
+    """Batches drawn together."""
+
+    points: Points
+    """Their points, one batch behind the other."""
+    n_batches: int
+    """How many there are."""
+
+
 class PointSource:
     """Draws batches of points from the rows of a table.
+
+    On a GPU a pool of batches is drawn on a stream of its own while those of the one
+    before it are used.
 
     Parameters
     ----------
@@ -117,7 +130,9 @@ class PointSource:
         self._generator = generator
         self._rows = _RowStream(len(x), weights, generator=generator)
         self._fills: Tensor | None = None
-        self._ahead: Points | None = None
+        self._aside = torch.cuda.Stream(x.device) if x.is_cuda else None
+        self._pool: _Pool | None = None
+        self._next: _Pool | None = None
         self._n_ahead = 1
         self._n_taken = 0
 
@@ -128,26 +143,49 @@ class PointSource:
         they are.
         """
         self._fills = fills
-        self._ahead = None
+        self._pool = self._next = None
+        if self._aside is not None:
+            self._aside.wait_stream(torch.cuda.current_stream())
+            if fills is not None:
+                fills.record_stream(self._aside)
 
     def take(self) -> Points:
         """Return the next batch."""
-        n = self._batch_size
-        if self._ahead is None or self._n_taken == self._n_ahead:
-            most = max(_MAX_CELLS // (n * self._x.shape[1]), 1)
-            self._n_ahead = min(2 * self._n_ahead, _MAX_AHEAD, most)
-            self._ahead = self._draw(self._n_ahead * n)
+        if self._pool is None or self._n_taken == self._pool.n_batches:
+            self._pool = self._next_pool()
             self._n_taken = 0
+        n = self._batch_size
         start = self._n_taken * n
         self._n_taken += 1
-        return self._ahead.map(lambda part: part[start : start + n])
+        return self._pool.points.map(lambda part: part[start : start + n])
+
+    def _next_pool(self) -> _Pool:
+        """Return the pool whose turn it is; on a GPU have the one after it begun."""
+        if self._aside is None:
+            return self._draw_pool()
+        used_on = torch.cuda.current_stream()
+        with torch.cuda.stream(self._aside):
+            pool = self._next or self._draw_pool()
+        used_on.wait_stream(self._aside)
+        for tensor in pool.points.tensors():
+            tensor.record_stream(used_on)
+        with torch.cuda.stream(self._aside):
+            self._next = self._draw_pool()
+        return pool
+
+    def _draw_pool(self) -> _Pool:
+        """Draw twice as many batches as the last time, within limits."""
+        n = self._batch_size
+        most = max(_MAX_CELLS // (n * self._x.shape[1]), 1)
+        self._n_ahead = min(2 * self._n_ahead, _MAX_AHEAD, most)
+        return _Pool(self._draw(self._n_ahead * n), self._n_ahead)
 
     @torch.no_grad()
     def _draw(self, n: int) -> Points:
         """Draw rows, masks, times and noise for n points."""
         law, generator = self._law, self._generator
         is_wide = law.guide is not None and self._x.shape[1] >= _WIDE_GUIDE
-        n_twins = _N_TWINS[self._x.device.type] if is_wide else 1
+        n_twins = _N_TWINS if is_wide else 1
         n_twins = n_twins if self._n_ahead % n_twins == 0 else 1
         rows = self._rows.take(n // n_twins)
         x = self._with_fills(rows)

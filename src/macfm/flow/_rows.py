@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from macfm.flow._atoms import Atoms
 from macfm.flow._gaussian import Moments, conditionals, fit_gaussian
 from macfm.flow._guide import MAX_COORDINATES, Gaussian
-from macfm.flow._levels import nearest
+from macfm.flow._levels import nearest, number_rows
 from macfm.flow._path import Path
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import draw_rows
@@ -277,7 +277,7 @@ def _choose_ridge(
     fit = partial(_fit, device=device if is_wide else None, max_iter=_TRIAL_ITER)
     rows = rng.permutation(len(x))[: _MAX_WIDE_ROWS if is_wide else _MAX_TRIAL_ROWS]
     n_folds = min(2 if is_wide else _N_FOLDS, len(rows))
-    ridges = np.maximum(np.array(_PSEUDO_ROWS) / len(x), _LEAST_RIDGE)
+    ridges = np.unique(np.maximum(np.array(_PSEUDO_ROWS) / len(x), _LEAST_RIDGE))[::-1]
     if n_folds < 2:
         return float(ridges[0])
     errors = np.zeros((len(ridges), len(rows)))
@@ -316,7 +316,7 @@ def _levels(
         place = np.flatnonzero(group == k)
         seen = x[observed[:, place[0]]][:, place]
         if len(seen):
-            levels.append((place, np.unique(seen, axis=0)))
+            levels.append((place, number_rows(seen)[0]))
     return levels
 
 

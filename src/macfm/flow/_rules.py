@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from macfm.flow._levels import number_rows
+
 # A column's holes follow another column's values if these explain so much of them.
 _EXPLAINED = 0.25
 # Fewer rows on either side prove nothing.
@@ -96,7 +98,7 @@ def find_rules(
 def _codes(x: np.ndarray) -> np.ndarray:
     """Number the values of a column: categories as they are, numbers by deciles."""
     if x.shape[1] > 1:
-        return np.unique(x, axis=0, return_inverse=True)[1].ravel()
+        return number_rows(x)[1]
     value = x[:, 0]
     if len(np.unique(value)) > _N_BINS:
         cuts = np.quantile(value, np.linspace(0, 1, _N_BINS + 1)[1:-1])

@@ -170,7 +170,7 @@ class Mover:
 
     def __init__(self, device: torch.device) -> None:
         self._on_gpu = device.type == "cuda"
-        self._stream = torch.cuda.Stream(device) if self._on_gpu else None
+        self._stream = _urgent_stream(device) if self._on_gpu else None
         self._branches: list[torch.cuda.Stream] = []
         self._device = device
         self._n_moves = 0
@@ -205,7 +205,7 @@ class Mover:
         for step in steps:
             step.drop_gradients()
         while len(self._branches) < len(steps):
-            self._branches.append(torch.cuda.Stream(self._device))
+            self._branches.append(_urgent_stream(self._device))
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=self._stream):
             trunk = torch.cuda.current_stream()
@@ -221,6 +221,11 @@ class Mover:
                     trunk.wait_stream(branch)
         self._graph, self._recorded = graph, list(steps)
         graph.replay()
+
+
+def _urgent_stream(device: torch.device) -> torch.cuda.Stream:
+    """Return a stream that goes before those on which points are drawn ahead."""
+    return torch.cuda.Stream(device, priority=-1)
 
 
 def hidden_matrices(network: nn.Module) -> list[Tensor]:

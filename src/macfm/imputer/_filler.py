@@ -36,12 +36,44 @@ _GPU_TIMES = 32
 _FEW_POINTS = 256
 
 
+class Copies:
+    """Copies of a network on GPUs, each made when it is first asked for.
+
+    A model that is copied or pickled goes without them.
+    """
+
+    def __init__(self) -> None:
+        self._whole: dict[torch.device, nn.Module] = {}
+        self._coarse: dict[torch.device, nn.Module] = {}
+
+    def __reduce__(self) -> tuple[type[Copies], tuple[()]]:
+        return Copies, ()
+
+    def whole(self, network: nn.Module, device: torch.device) -> nn.Module:
+        """Return the network on a device, itself on the CPU."""
+        if device.type == "cpu":
+            return network
+        if device not in self._whole:
+            self._whole[device] = copy.deepcopy(network).to(device)
+        return self._whole[device]
+
+    def for_draws(self, network: nn.Module, device: torch.device) -> nn.Module:
+        """Return the network as trajectories need it, on a GPU in bfloat16."""
+        if device.type == "cpu":
+            return network
+        if device not in self._coarse:
+            self._coarse[device] = coarse(self.whole(network, device))
+        return self._coarse[device]
+
+
 @dataclass(frozen=True)
 class Filler:
     """A trained network ready to fill encoded rows."""
 
     network: nn.Module
     """The velocity network."""
+    copies: Copies
+    """Its copies on GPUs."""
     is_num: np.ndarray
     """Whether each coordinate is numeric, shape ``(d,)``."""
     atoms: Atoms
@@ -111,7 +143,7 @@ class Filler:
         ]
         ready = self._ready(x, observed, n_draws=len(draws), noise=True)
         with ready as (network, batches):
-            drawing = coarse(network) if self.device.type == "cuda" else network
+            drawing = self.copies.for_draws(self.network, self.device)
             for batch in batches:
                 center = center_of(network, batch, path=self.path, seed=self.seed)
                 filled = [
@@ -142,9 +174,7 @@ class Filler:
         """Put the network on the device and the rows into batches."""
         few = max(len(x), ROW_STEP) * n_draws <= _FEW_POINTS
         with alone(self.device, few=few), torch.no_grad():
-            network = self.network
-            if self.device.type != "cpu":
-                network = copy.deepcopy(network).to(self.device)
+            network = self.copies.whole(self.network, self.device)
             keys = None
             if noise:
                 keys = torch.from_numpy(row_keys(x, observed)).to(self.device)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from macfm.flow import Path
-from macfm.imputer._filler import Filler
+from macfm.imputer._filler import Copies, Filler
 from macfm.imputer._settings import ReadOut
 from macfm.imputer._training import atoms_of
 from macfm.table import Cells, Encoded, Table, TableEncoder, TableSchema, Wishes
@@ -42,6 +42,8 @@ class FittedModel:
     """Rows it learned from; None in files that do not tell."""
     on_frame: bool
     """Whether it learned from a frame."""
+    copies: Copies = field(default_factory=Copies, init=False, compare=False)
+    """The network's copies on GPUs."""
 
     @property
     def schema(self) -> TableSchema:
@@ -54,6 +56,7 @@ class FittedModel:
             return None
         return Filler(
             network=self.network,
+            copies=self.copies,
             is_num=self.encoder.is_num,
             atoms=atoms_of(self.encoder),
             path=self.path,
