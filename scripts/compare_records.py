@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,8 @@ from macfm.bench.report._published import fault_of, printed_name, published
 
 SCORES = ("mae", "rmse", "crps")
 PLACE = ["dataset", "mechanism", "method"]
+# The share of hidden cells in most records.
+RATE = 0.3
 # Every score, and 1 where less is better.
 ALL_SCORES = {
     **{"mae": 1, "rmse": 1, "crps": 1, "energy": 1},
@@ -38,18 +41,29 @@ ALL_SCORES = {
 }
 
 
+def place_of(record: dict[str, Any]) -> dict[str, str]:
+    """Return where a record belongs; parts of a table, and other rates, stand apart."""
+    place = {name: record[name] for name in PLACE}
+    if record.get("rows"):  # older records do not tell
+        place["dataset"] += f", {record['rows']} rows"
+    if record["rate"] != RATE:
+        place["dataset"] += f", {record['rate']:.0%}"
+    return place
+
+
 def scores_of(path: Path) -> pd.DataFrame:
     """Return out-of-sample scores, one row a cell that is no ablation."""
     rows = [
         {
-            **{name: record[name] for name in (*PLACE, "mask", "rate")},
+            **place_of(record),
+            "mask": record["mask"],
             **{name: record["scores"]["out"][name] for name in SCORES},
             "accuracy": record["scores"]["out"]["accuracy"],
         }
         for record in read_records(path)
         if record["status"] == "ok" and not record["ablation"]
     ]
-    return pd.DataFrame(rows).set_index([*PLACE, "rate", "mask"])
+    return pd.DataFrame(rows).set_index([*PLACE, "mask"])
 
 
 def best_of_each(old: Path, new: Path) -> pd.DataFrame:
@@ -61,8 +75,8 @@ def best_of_each(old: Path, new: Path) -> pd.DataFrame:
             if record["status"] != "ok" or record["ablation"] or (ours and path != new):
                 continue
             scores = {name: record["scores"]["out"].get(name) for name in ALL_SCORES}
-            place = {name: record[name] for name in (*PLACE, "mask")}
-            rows.append({**place, "ours": ours, **scores})
+            place = place_of(record)
+            rows.append({**place, "mask": record["mask"], "ours": ours, **scores})
     table = pd.DataFrame(rows)
     masks = table[table["ours"]].groupby(PLACE[:2])["mask"].agg(set)
     found = []

@@ -1,5 +1,6 @@
 """Points to train at come in whole epochs, hide what was observed, know the guide."""
 
+import pytest
 import torch
 
 from macfm.flow import (
@@ -10,6 +11,7 @@ from macfm.flow import (
     TimeLaw,
     make_schedule,
 )
+from macfm.flow import _points as points_module
 
 N, D, BATCH = 40, 5, 8
 PATH = Path(make_schedule("linear", gamma=1.0), "t")
@@ -120,3 +122,21 @@ def test_map_reaches_every_tensor():
     assert len(points.tensors()) == 8  # five of the path, three masks
     for mine, theirs in zip(doubled.tensors(), points.tensors(), strict=True):
         assert len(mine) == 2 * len(theirs)
+
+
+@pytest.mark.parametrize("most", [4, 9, 18, 64])
+def test_a_wide_guide_is_asked_once_for_every_four_points(monkeypatch, most):
+    monkeypatch.setattr(points_module, "_WIDE_GUIDE", D)
+    monkeypatch.setattr(points_module, "_MAX_CELLS", most * BATCH * D)
+    guide = Gaussian(torch.zeros(D).double(), torch.eye(D).double())
+    asked = []
+
+    def count(_, given, __):
+        asked.append(len(given[0]) / len(given[2]))
+
+    guide.register_forward_hook(count)
+    taken = source(guide=guide)
+    for _ in range(4 * most):
+        taken.take()
+    assert set(asked[2:]) == {4.0}
+    assert set(asked) <= {1.0, 4.0}  # a pool of two batches has no room for four

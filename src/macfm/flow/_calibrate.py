@@ -20,9 +20,9 @@ from macfm.flow.network import GuidedEnsemble
 
 # Trees that are hardly believed are not worth keeping.
 _LEAST_SHARE = 0.03
-# What trees are believed before held-out rows speak, and the doubt about it: of all
-# columns together, and of one when all are known.
-_BEFORE = 0.3
+# What trees are believed before held-out rows speak, of numbers and of categories, and
+# the doubt about it: of all columns together, and of one when all are known.
+_BEFORE = 0.3, 0.5
 _DOUBT = 0.15
 # Where networks err by less than this, in standard deviations, trees that are further
 # from them than on any held-out row flatten what a line continues.
@@ -84,7 +84,7 @@ def calibrate(
     With e = x − m the networks' error on a hidden cell and f − m what the trees change,
     the share that minimises Σ (e − b (f − m))² is A / B, A = Σ e (f − m),
     B = Σ (f − m)². With v its variance when rows are left out one by one, what counts
-    is that of all columns of numbers, or of categories, drawn towards 0.3 by
+    is that of all columns of numbers, or of categories, drawn towards 0.3 or 0.5 by
     v / (0.15² + v), and a column's own, drawn likewise towards that of all. In numbers
     that networks find to 0.2 standard deviations, |f − m| is cut to the largest of
     held-out rows: trees flatten what a line continues. Where a median is asked for,
@@ -160,9 +160,9 @@ def _share(
     )
     numeric = torch.zeros(n_columns, dtype=torch.bool, device=group.device)
     numeric[group[is_num]] = True
-    before = product.new_full((1,), _BEFORE)
     share = product.new_zeros(n_columns)
-    for kind in (numeric, ~numeric):
+    for kind, believed in zip((numeric, ~numeric), _BEFORE, strict=True):
+        before = product.new_full((1,), believed)
         a, b = product[:, kind], square[:, kind]
         of_all = a.sum(dim=1, keepdim=True), b.sum(dim=1, keepdim=True)
         share[kind] = _weighed(a, b, before=_weighed(*of_all, before=before))

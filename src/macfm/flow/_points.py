@@ -176,8 +176,10 @@ class PointSource:
     def _draw_pool(self) -> _Pool:
         """Draw twice as many batches as the last time, within limits."""
         n = self._batch_size
-        most = max(_MAX_CELLS // (n * self._x.shape[1]), 1)
-        self._n_ahead = min(2 * self._n_ahead, _MAX_AHEAD, most)
+        most = min(max(_MAX_CELLS // (n * self._x.shape[1]), 1), _MAX_AHEAD)
+        if most > _N_TWINS:  # twins come in different batches
+            most -= most % _N_TWINS
+        self._n_ahead = min(2 * self._n_ahead, most)
         return _Pool(self._draw(self._n_ahead * n), self._n_ahead)
 
     @torch.no_grad()
