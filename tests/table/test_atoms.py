@@ -65,8 +65,9 @@ def test_atoms_are_found(case):
         (often([0.0, 1.0, 2.0], share=0.25), 3),
         (often([0.0, 1.0, 2.0, 3.0], share=0.2), None),  # no three stand out
         (np.repeat([0.0, 1.5, 2.5, 3.5, 4.5], 80), None),
-        (np.r_[np.zeros(200), np.arange(1, 10).repeat(20)], None),  # nine beside
-        (np.r_[np.zeros(200), np.arange(1, 11).repeat(20)], (0,)),
+        (np.r_[np.zeros(200), np.full(40, 0.2)], None),  # one beside: a flag
+        (np.r_[np.zeros(200), np.repeat([0.2, 0.4], 20)], (0.0,)),
+        (np.r_[np.zeros(200), np.arange(1, 10).repeat(20)], (0,)),
         (pd.to_datetime(often([0.0]), unit="s"), None),
         (pd.to_timedelta(often([0.0]), unit="s"), None),
         (np.where(often([0.0]) == 0, "no", "yes"), None),

@@ -18,7 +18,7 @@ from macfm.table._transform import NumericTransform
 LEAST_SHARE, LEAST_CELLS = 0.1, 20
 """Share of the observed cells, and number of them, that make a value an atom."""
 
-CELLS_BESIDE, VALUES_BESIDE = 20, 10
+CELLS_BESIDE, VALUES_BESIDE = 20, 2
 """Cells, and distinct values in them, without which there is no more than the atoms."""
 
 STANDS_OUT = 3
