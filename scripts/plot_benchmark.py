@@ -4,8 +4,8 @@
 
 Reads benchmarks/main/*.jsonl and writes docs/images/benchmark.png: the error of each
 method on hidden cells of rows it was not fitted on, over that of the column mean, as
-the geometric mean over the tables and masks that all of them have; a point for each
-mechanism.
+the geometric mean over the masks, then the tables, that all of them have; a point for
+each mechanism.
 """
 
 from __future__ import annotations
@@ -51,11 +51,14 @@ def ratios(score: str) -> dict[tuple[str, str], float]:
         *({place for method, place in errors if method == name} for name in NAMES)
     )
     print(len(shared), "cells:", *sorted({place[1] for place in shared}))
-    logs = defaultdict(list)
+    by_mask, by_table = defaultdict(list), defaultdict(list)
     for (method, place), error in errors.items():
         if place in shared:
-            logs[method, place[0]].append(math.log(error / errors["mean", place]))
-    return {key: math.exp(fmean(values)) for key, values in logs.items()}
+            ratio = math.log(error / errors["mean", place])
+            by_mask[method, *place[:2]].append(ratio)
+    for (method, mechanism, _), logs in by_mask.items():
+        by_table[method, mechanism].append(fmean(logs))
+    return {key: math.exp(fmean(logs)) for key, logs in by_table.items()}
 
 
 def main() -> None:
