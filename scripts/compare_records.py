@@ -1,6 +1,6 @@
 """Compare two record files cell by cell: the newer error over the older.
 
-    python scripts/compare_records.py benchmarks/previous benchmarks/main/ours.jsonl
+    python scripts/compare_records.py benchmarks/previous/ours.jsonl benchmarks/main
 
 prints a Markdown table with one row for every dataset, mechanism and method that both
 hold, geometric means over their common masks, in rows that were not fitted on.

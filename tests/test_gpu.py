@@ -71,31 +71,34 @@ def test_networks_trained_side_by_side_learn_as_one_does_and_stop_apart():
     assert np.sqrt((gap**2).mean()) < 0.3
 
 
-@pytest.mark.parametrize("least", [1e-2, 1e-6])
-def test_a_guide_on_a_gpu_says_what_it_says_on_the_cpu(least):
+@pytest.mark.parametrize(
+    ("least", "tame"), [(1e-2, True), (1.1e-4, True), (1e-6, False)]
+)
+def test_a_guide_on_a_gpu_says_what_it_says_on_the_cpu(least, tame):
     generator = torch.Generator().manual_seed(0)
     basis = torch.linalg.qr(torch.randn(40, 40, generator=generator).double()).Q
     spectrum = torch.logspace(0, np.log10(least), 40).double()
     guide = Gaussian(torch.zeros(40).double(), basis / spectrum @ basis.T)
+    assert guide.is_tame == tame
     x = torch.randn(200, 40, generator=generator)
     shown = torch.rand(200, 40, generator=generator) < 0.5
     s = torch.rand(200, 1, generator=generator)
     here = guide(x, s, shown)
     there = guide.cuda()(x.cuda(), s.cuda(), shown.cuda())
     gap = (there.v_s.cpu() - here.v_s) / here.scale
-    assert gap.abs().max() < 1e-3
+    assert gap.abs().max() < 2e-3
     torch.testing.assert_close(there.scale.cpu(), here.scale, rtol=1e-3, atol=0)
 
 
-def test_a_model_keeps_its_copy_on_a_gpu_and_pickles_without_it():
+def test_a_model_keeps_its_copies_on_a_gpu_and_pickles_without_them():
     x = holes()
     model = MACFMImputer(device="cuda", random_state=0, **QUICK).fit(x)
     model.transform(x)
     copies = model.model_.copies
-    device = torch.device("cuda", torch.cuda.current_device())
-    kept = copies.whole(model.network_, device)
-    model.transform(x)
-    assert copies.whole(model.network_, device) is kept
+    [kept] = copies._whole.values()
+    model.sample(x, n_draws=2)
+    assert list(copies._whole.values()) == [kept]
+    assert len(copies._coarse) == 1
     assert next(model.network_.parameters()).device.type == "cpu"
     again = pickle.loads(pickle.dumps(model))
     assert not again.model_.copies._whole

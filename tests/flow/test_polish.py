@@ -18,7 +18,7 @@ from macfm.flow import (
     calibrate,
     make_schedule,
 )
-from macfm.flow._calibrate import _BEFORE, _weighed
+from macfm.flow._calibrate import _BEFORE, _share, _weighed
 from macfm.flow._polish import Center
 
 D = 3
@@ -129,6 +129,14 @@ def test_a_share_is_what_was_thought_until_several_rows_agree():
     both = torch.tensor([[1.0], [-1]]).double().repeat(4, 1)
     share = _weighed(both, both.abs(), before=before)
     assert 0.2 < share < _BEFORE[0]
+
+
+def test_without_a_word_of_held_out_rows_each_kind_has_its_own_share():
+    x = noise(50)
+    silent = Center(networks=x, polished=x)
+    is_num = torch.tensor([True, False, True])
+    share = _share(silent, held_out(x), group=torch.arange(D), is_num=is_num)
+    torch.testing.assert_close(share, torch.tensor([0.3, 0.5, 0.3]))
 
 
 def test_trees_are_held_near_networks_that_are_nearly_exact():

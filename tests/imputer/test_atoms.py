@@ -204,3 +204,15 @@ def test_atoms_do_not_cost_a_table_its_guide():
     assert wide.encoder_.d == x.shape[1]
     narrow = MACFMImputer(**STUB).fit(x[:, :9])
     assert narrow.encoder_.d == 18
+
+
+def test_a_value_that_stands_among_few_others_is_drawn_as_itself():
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=N)
+    some = rng.random(N) < 1 / (1 + np.exp(2 - z))
+    near = np.where(some, rng.choice([0.2, 0.4, 0.6, 0.8, 1.0], N), 0.0)
+    holes = rng.random(N) < 0.3
+    frame = pd.DataFrame({"z": z, "near": np.where(holes, np.nan, near)})
+    drawn = MACFMImputer(**QUICK).fit(frame).sample(frame, n_draws=10)
+    share = np.mean([draw.loc[holes, "near"] == 0 for draw in drawn])
+    assert abs(share - (near[holes] == 0).mean()) < 0.08

@@ -1,5 +1,7 @@
 """A fitted model is a value: read in several ways and threads, with no work twice."""
 
+import copy
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -218,3 +220,13 @@ def test_a_pyarrow_table_comes_back_as_one():
     assert model.sample(native, 1)[0].schema == native.schema
     with pytest.raises(ValueError, match="Column 0 is 'ward', in fit it was 'x'"):
         model.transform(native.select(["ward", "y", "x", "day"]))
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))]
+)
+def test_a_copied_model_reads_its_own_network(fitted, copied):
+    fitted.transform(table())
+    model = copied(fitted.model_)
+    assert model.copies.network is model.network
+    assert model.network is not fitted.network_

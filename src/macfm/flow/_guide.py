@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from macfm.flow._precision import full_float32
+from macfm.flow._precision import products
 
 # Beyond this many coordinates one factorisation a row costs more than it tells.
 MAX_COORDINATES = 160
@@ -63,8 +65,12 @@ class Gaussian(nn.Module):
         super().__init__()
         self.register_buffer("mean", mean)
         self.register_buffer("precision", precision)
-        spectrum = torch.linalg.eigvalsh(precision)
-        self._is_tame = bool(spectrum[-1] <= _MAX_CONDITION * spectrum[0])
+
+    @cached_property
+    def is_tame(self) -> bool:
+        """Whether float32 is exact enough to solve with it."""
+        spectrum = torch.linalg.eigvalsh(self.precision)
+        return bool(spectrum[-1] <= _MAX_CONDITION * spectrum[0])
 
     def forward(self, x_t: Tensor, s_t: Tensor, m_cond: Tensor) -> Guess:
         """Guess the velocity at ``x_t``.
@@ -74,11 +80,12 @@ class Gaussian(nn.Module):
         or is one for all, ``(1, 1)``.
         """
         n, d = m_cond.shape
-        dtype = torch.float32 if x_t.is_cuda and self._is_tame else torch.float64
+        in_float32 = x_t.is_cuda and self.is_tame
+        dtype = torch.float32 if in_float32 else torch.float64
         s = s_t[:n].to(dtype).expand(n, 1)
         points = x_t.to(dtype).view(-1, n, d)
         precision = self.precision.to(dtype)
-        with full_float32():
+        with products("highest") if in_float32 else nullcontext():
             pull = (points - self.mean.to(dtype)) @ precision
             right = torch.where(m_cond, 0.0, s * points - (1 - s) * pull)
             v_s, scale = _solve(precision, right, s, m_cond, eps=None)

@@ -89,9 +89,8 @@ def flow_matching_loss(
         fm = _mean_square(miss, masks.tgt)
     else:
         fm = weights.mean_square(miss, masks.tgt, s_t=sample.s_t)
-    # A term without weight is told, and asks for no gradient.
-    with torch.set_grad_enabled(torch.is_grad_enabled() and config.lambda_stab > 0):
-        stab = _mean_square(v_t, masks.cond)
+    # Without weight it is told, and asks for no gradient.
+    stab = _mean_square(v_t if config.lambda_stab > 0 else v_t.detach(), masks.cond)
     cons = torch.zeros_like(fm)
     if v_near is not None:
         cons = _mean_square(v_near - v_t, masks.tgt)

@@ -129,6 +129,8 @@ class PointSource:
         self._batch_size = batch_size
         self._generator = generator
         self._rows = _RowStream(len(x), weights, generator=generator)
+        is_wide = law.guide is not None and x.shape[1] >= _WIDE_GUIDE
+        self._n_twins = _N_TWINS if is_wide else 1
         self._fills: Tensor | None = None
         self._aside = torch.cuda.Stream(x.device) if x.is_cuda else None
         self._pool: _Pool | None = None
@@ -145,9 +147,15 @@ class PointSource:
         self._fills = fills
         self._pool = self._next = None
         if self._aside is not None:
-            self._aside.wait_stream(torch.cuda.current_stream())
+            self._aside.wait_stream(torch.cuda.current_stream(self._x.device))
             if fills is not None:
                 fills.record_stream(self._aside)
+
+    def end(self) -> None:
+        """Wait for what is still being drawn, before the rows it reads are let go."""
+        self._pool = self._next = None
+        if self._aside is not None:
+            torch.cuda.current_stream(self._x.device).wait_stream(self._aside)
 
     def take(self) -> Points:
         """Return the next batch."""
@@ -163,7 +171,7 @@ class PointSource:
         """Return the pool whose turn it is; on a GPU have the one after it begun."""
         if self._aside is None:
             return self._draw_pool()
-        used_on = torch.cuda.current_stream()
+        used_on = torch.cuda.current_stream(self._x.device)
         with torch.cuda.stream(self._aside):
             pool = self._next or self._draw_pool()
         used_on.wait_stream(self._aside)
@@ -177,23 +185,21 @@ class PointSource:
         """Draw twice as many batches as the last time, within limits."""
         n = self._batch_size
         most = min(max(_MAX_CELLS // (n * self._x.shape[1]), 1), _MAX_AHEAD)
-        if most > _N_TWINS:  # twins come in different batches
-            most -= most % _N_TWINS
-        self._n_ahead = min(2 * self._n_ahead, most)
-        return _Pool(self._draw(self._n_ahead * n), self._n_ahead)
+        if most > self._n_twins:  # twins come in different batches
+            most -= most % self._n_twins
+        n_ahead = self._n_ahead = min(2 * self._n_ahead, most)
+        n_twins = self._n_twins if n_ahead % self._n_twins == 0 else 1
+        return _Pool(self._draw(n_ahead * n, n_twins=n_twins), n_ahead)
 
     @torch.no_grad()
-    def _draw(self, n: int) -> Points:
-        """Draw rows, masks, times and noise for n points."""
+    def _draw(self, n: int, *, n_twins: int) -> Points:
+        """Draw rows, masks, times and noise for n points, so many of each row."""
         law, generator = self._law, self._generator
-        is_wide = law.guide is not None and self._x.shape[1] >= _WIDE_GUIDE
-        n_twins = _N_TWINS if is_wide else 1
-        n_twins = n_twins if self._n_ahead % n_twins == 0 else 1
         rows = self._rows.take(n // n_twins)
         x = self._with_fills(rows)
         observed = self._observed[rows]
 
-        def twice(part: Tensor) -> Tensor:
+        def repeated(part: Tensor) -> Tensor:
             return part.repeat(n_twins, 1)
 
         def noise(n: int) -> Tensor:
@@ -222,8 +228,8 @@ class PointSource:
                 is_num=law.is_num,
                 sigma_in=law.sigma_in,
             )
-        masks = Masks(*map(twice, vars(once).values()))
-        sample = law.path.sample(twice(x), eps=noise(n), t=twice(t), masks=masks)
+        masks = Masks(*map(repeated, vars(once).values()))
+        sample = law.path.sample(repeated(x), eps=noise(n), t=repeated(t), masks=masks)
         guess = None
         if law.guide is not None:
             guess = law.guide(sample.x_t, sample.s_t, once.cond)

@@ -193,11 +193,12 @@ class Mover:
     def _aside(self, steps: Sequence[TrainingStep]) -> None:
         """Move outside of the default stream, as recording will."""
         assert self._stream is not None
-        self._stream.wait_stream(torch.cuda.current_stream())
+        used_on = torch.cuda.current_stream(self._device)
+        self._stream.wait_stream(used_on)
         with torch.cuda.stream(self._stream):
             for step in steps:
                 step.move()
-        torch.cuda.current_stream().wait_stream(self._stream)
+        used_on.wait_stream(self._stream)
 
     def _record(self, steps: Sequence[TrainingStep]) -> None:
         """Record the moves as branches of one graph, and make them."""

@@ -392,6 +392,8 @@ def training(
                 rate.peak /= _CALMER
     except KeyboardInterrupt:
         interrupted = True
+    finally:
+        source.end()
     if history and best.step == 0:
         raise ValueError(
             f"training diverged: the loss was not finite by step {history[0].step}; "

@@ -37,32 +37,38 @@ _FEW_POINTS = 256
 
 
 class Copies:
-    """Copies of a network on GPUs, each made when it is first asked for.
+    """A network and its copies on GPUs, each made when it is first asked for.
 
-    A model that is copied or pickled goes without them.
+    Copied or pickled it goes without them.
+
+    Parameters
+    ----------
+    network : nn.Module
+        The network, on the CPU.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, network: nn.Module) -> None:
+        self.network = network
         self._whole: dict[torch.device, nn.Module] = {}
         self._coarse: dict[torch.device, nn.Module] = {}
 
-    def __reduce__(self) -> tuple[type[Copies], tuple[()]]:
-        return Copies, ()
+    def __reduce__(self) -> tuple[type[Copies], tuple[nn.Module]]:
+        return Copies, (self.network,)
 
-    def whole(self, network: nn.Module, device: torch.device) -> nn.Module:
+    def whole(self, device: torch.device) -> nn.Module:
         """Return the network on a device, itself on the CPU."""
         if device.type == "cpu":
-            return network
+            return self.network
         if device not in self._whole:
-            self._whole[device] = copy.deepcopy(network).to(device)
+            self._whole[device] = copy.deepcopy(self.network).to(device)
         return self._whole[device]
 
-    def for_draws(self, network: nn.Module, device: torch.device) -> nn.Module:
+    def for_draws(self, device: torch.device) -> nn.Module:
         """Return the network as trajectories need it, on a GPU in bfloat16."""
         if device.type == "cpu":
-            return network
+            return self.network
         if device not in self._coarse:
-            self._coarse[device] = coarse(self.whole(network, device))
+            self._coarse[device] = coarse(self.whole(device))
         return self._coarse[device]
 
 
@@ -70,10 +76,8 @@ class Copies:
 class Filler:
     """A trained network ready to fill encoded rows."""
 
-    network: nn.Module
-    """The velocity network."""
     copies: Copies
-    """Its copies on GPUs."""
+    """The velocity network, where it is asked for."""
     is_num: np.ndarray
     """Whether each coordinate is numeric, shape ``(d,)``."""
     atoms: Atoms
@@ -111,7 +115,7 @@ class Filler:
 
     def _conditional_mean(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
         filled = []
-        noise = sees_noise_at_start(self.network)
+        noise = sees_noise_at_start(self.copies.network)
         ready = self._ready(x, observed, n_draws=1, noise=noise)
         with ready as (network, batches):
             for batch in batches:
@@ -143,7 +147,7 @@ class Filler:
         ]
         ready = self._ready(x, observed, n_draws=len(draws), noise=True)
         with ready as (network, batches):
-            drawing = self.copies.for_draws(self.network, self.device)
+            drawing = self.copies.for_draws(self.device)
             for batch in batches:
                 center = center_of(network, batch, path=self.path, seed=self.seed)
                 filled = [
@@ -174,7 +178,7 @@ class Filler:
         """Put the network on the device and the rows into batches."""
         few = max(len(x), ROW_STEP) * n_draws <= _FEW_POINTS
         with alone(self.device, few=few), torch.no_grad():
-            network = self.copies.whole(self.network, self.device)
+            network = self.copies.whole(self.device)
             keys = None
             if noise:
                 keys = torch.from_numpy(row_keys(x, observed)).to(self.device)

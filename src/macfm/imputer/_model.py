@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,20 +43,22 @@ class FittedModel:
     """Rows it learned from; None in files that do not tell."""
     on_frame: bool
     """Whether it learned from a frame."""
-    copies: Copies = field(default_factory=Copies, init=False, compare=False)
-    """The network's copies on GPUs."""
 
     @property
     def schema(self) -> TableSchema:
         """The columns as they were understood."""
         return self.encoder.schema
 
+    @cached_property
+    def copies(self) -> Copies | None:
+        """The network where it is asked for; None if nothing varied."""
+        return None if self.network is None else Copies(self.network)
+
     def filler(self, read_out: ReadOut, device: torch.device) -> Filler | None:
         """Ready the network for reading; None if there is nothing to read."""
-        if self.network is None:
+        if self.copies is None:
             return None
         return Filler(
-            network=self.network,
             copies=self.copies,
             is_num=self.encoder.is_num,
             atoms=atoms_of(self.encoder),
