@@ -21,10 +21,10 @@ from macfm.flow import (
 from macfm.imputer._parameters import (
     N_TRIALS,
     READ_OUT,
-    Size,
     flat_parameters,
     preset_values,
 )
+from macfm.imputer._sizes import Size
 
 _Config = TypeVar(
     "_Config", LossConfig, NetworkConfig, SolverConfig, StepConfig, TrainConfig
