@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from macfm.flow import (
+    Atoms,
     Gaussian,
     GuidedEnsemble,
     Levels,
@@ -14,6 +15,7 @@ from macfm.flow import (
     Path,
     Polish,
     SolverConfig,
+    Stretch,
     Validation,
     calibrate,
     make_schedule,
@@ -24,7 +26,8 @@ from macfm.flow._polish import Center
 D = 3
 PATH = Path(make_schedule("linear", gamma=1.0), "t")
 SOLVER = SolverConfig(solver="heun", n_steps=8, grid="uniform", grid_beta=1.0)
-NONE = torch.zeros(0, dtype=torch.int64)
+_NO, _NOWHERE = torch.zeros(0), torch.zeros(0, dtype=torch.int64)
+NONE = Atoms(flag=_NOWHERE, number=_NOWHERE, value=_NO, low=_NO, high=_NO)
 
 
 class Says(nn.Module):
@@ -172,7 +175,7 @@ def test_a_median_believes_trees_no_less_than_a_mean_does():
 def test_medians_of_trees_are_those_of_hidden_cells_alone():
     trees = [Says([1], lambda row: torch.full((len(row), 1), 9.0))]
     ones = torch.ones(D)
-    polish = Polish(trees, ones, ones, ones > 0, levels=[], reach=None, in_median=None)
+    polish = plain(trees, share=ones)
     observed = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 0, 0]]).bool()
     center = polish.center(noise(3), observed, noise(3), n_rows=2)
     medians = polish.medians(observed, center, n_rows=2)  # the last row is padding
@@ -181,32 +184,69 @@ def test_medians_of_trees_are_those_of_hidden_cells_alone():
     assert torch.equal(medians, expected)
 
 
-def test_spread_brings_draws_to_the_width_of_the_errors():
+def rms(x):
+    return x.square().mean(dim=0).sqrt()
+
+
+@pytest.mark.parametrize("scale", [0.8, 1.0, 1.25])
+def test_draws_are_brought_to_the_width_of_the_errors(scale):
+    polish = found(noise(), [], scale=scale)
+    fresh = scale * torch.randn(20_000, D, generator=torch.Generator().manual_seed(9))
+    torch.testing.assert_close(
+        rms(polish.stretch(fresh)), torch.ones(D), atol=0.06, rtol=0
+    )
+
+
+def test_numbers_that_repeat_a_value_are_stretched_but_do_not_follow_the_trees():
     x = noise()
-    too_wide, too_narrow = found(x, [], scale=1.25), found(x, [], scale=0.8)
-    torch.testing.assert_close(
-        too_wide.spread, torch.full((D,), 0.8), atol=0.05, rtol=0
+    x[:, 0] = torch.where(x[:, 0] > 0.5, 2.0, -0.5)  # says of column 1: 0.7 or not
+    x[:, 1] = torch.where(x[:, 0] > 0, 0.7, x[:, 1])
+    atoms = Atoms(
+        flag=torch.tensor([0]),
+        number=torch.tensor([1]),
+        value=torch.tensor([0.7]),
+        low=torch.tensor([-0.5]),
+        high=torch.tensor([2.0]),
     )
-    torch.testing.assert_close(
-        too_narrow.spread, torch.full((D,), 1.25), atol=0.06, rtol=0
-    )
-    right = found(x, [])
-    torch.testing.assert_close(right.spread, torch.ones(D), atol=0.05, rtol=0)
-
-
-def test_draws_of_numbers_that_repeat_a_value_are_left_as_they_are():
-    polish = found(noise(), [], atoms=torch.tensor([1]), scale=1.25)
-    assert polish.moves.tolist() == [True, False, True]
-    assert polish.spread[1] == 1
+    polish = found(x, [], atoms=atoms, is_num=torch.tensor([False, True, True]))
+    assert polish.moves.tolist() == [False, False, True]
+    assert polish.stretch.acts.tolist() == [False, True, True]
     drawn = noise(12).view(2, 6, D)
     center = Center(networks=torch.zeros(6, D), polished=torch.ones(6, D))
     observed = torch.zeros(6, D, dtype=torch.bool)
     moved = move(polish, drawn, center, observed)
-    assert torch.equal(moved[..., 1], drawn[..., 1])
-    torch.testing.assert_close(moved[..., 0], 1 + polish.spread[0] * drawn[..., 0])
+    stretched = polish.stretch(drawn)
+    assert torch.equal(moved[..., 0], drawn[..., 0])
+    torch.testing.assert_close(moved[..., 1], stretched[..., 1])
+    torch.testing.assert_close(moved[..., 2], 1 + stretched[..., 2])
 
 
-def move(polish, drawn, center, observed, seed=0):
+def test_what_is_drawn_for_a_median_is_moved_and_not_stretched():
+    polish = found(noise(), [], scale=1.25)
+    drawn = noise(12).view(2, 6, D)
+    center = Center(networks=torch.zeros(6, D), polished=torch.ones(6, D))
+    observed = torch.zeros(6, D, dtype=torch.bool)
+    moved = move(polish, drawn, center, observed, stretched=False)
+    torch.testing.assert_close(moved, 1 + drawn)
+
+
+def plain(trees, *, share, spread=None):
+    stretch = Stretch.none(torch.ones(D))
+    if spread is not None:
+        stretch.spread.copy_(spread)
+    numbers = torch.ones(D, dtype=torch.bool)
+    return Polish(
+        trees,
+        share,
+        numbers,
+        stretch=stretch,
+        levels=[],
+        reach=None,
+        in_median=None,
+    )
+
+
+def move(polish, drawn, center, observed, seed=0, stretched=True):
     return polish.move(
         drawn,
         center,
@@ -214,20 +254,13 @@ def move(polish, drawn, center, observed, seed=0):
         keys=torch.arange(drawn.shape[1]),
         seed=seed,
         draws=range(len(drawn)),
+        stretched=stretched,
     )
 
 
 def test_observed_coordinates_stay_in_the_mean_and_in_draws():
     trees = [Says([k], lambda row: torch.full((len(row), 1), 9.0)) for k in range(D)]
-    polish = Polish(
-        trees,
-        torch.ones(D),
-        torch.full((D,), 2.0),
-        torch.ones(D, dtype=torch.bool),
-        levels=[],
-        reach=None,
-        in_median=None,
-    )
+    polish = plain(trees, share=torch.ones(D), spread=torch.full((D,), 2.0))
     x = noise(20)
     observed = torch.rand(20, D, generator=torch.Generator().manual_seed(0)) < 0.5
     mean = torch.where(observed, x, 0.0)
@@ -251,7 +284,7 @@ def test_trees_are_asked_again_only_where_another_column_has_changed():
 
     ones = torch.ones(D)
     trees = [answer(k) for k in range(D)]
-    polish = Polish(trees, ones, ones, ones > 0, levels=[], reach=None, in_median=None)
+    polish = plain(trees, share=ones)
     observed = torch.tensor(
         [[1, 1, 1], [0, 1, 1], [0, 0, 1], [1, 1, 0], [0, 0, 0], [0, 0, 0]]
     ).bool()
@@ -268,15 +301,7 @@ def test_trees_are_asked_again_only_where_another_column_has_changed():
 def test_a_copy_asks_its_own_trees():
     """Buffers of a copy that goes to a GPU must be those that are asked."""
     ones = torch.ones(D)
-    polish = Polish(
-        [Says([0], torch.sin)],
-        ones,
-        ones,
-        ones > 0,
-        levels=[],
-        reach=None,
-        in_median=None,
-    )
+    polish = plain([Says([0], torch.sin)], share=ones)
     other = copy.deepcopy(polish)
     assert other._grove.trees[0] is other.trees[0]
     assert other.trees[0] is not polish.trees[0]
@@ -321,8 +346,8 @@ def test_a_moved_draw_belongs_to_its_row():
     polish = Polish(
         [Says([0, 1, 2], lambda row: codes[:1].expand(len(row), -1))],
         torch.ones(D),
-        torch.ones(D),
         torch.zeros(D, dtype=torch.bool),
+        stretch=Stretch.none(torch.ones(D)),
         levels=[Levels(torch.arange(D), codes)],
         reach=None,
         in_median=None,

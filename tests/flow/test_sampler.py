@@ -63,6 +63,7 @@ def draw(network, batch, draws, seed=0, config=CONFIG):
         config=config,
         seed=seed,
         draws=draws,
+        stretched=True,
     )
 
 

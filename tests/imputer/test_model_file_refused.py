@@ -396,13 +396,14 @@ def test_trees_of_before_have_no_bounds_and_no_say_in_medians():
     polish = _saved_polish.from_arrays(polish_arrays(), group=np.arange(3))
     assert polish.in_median is None
     assert (polish.reach == np.inf).all()
+    assert not polish.stretch.acts.any()
 
 
-@pytest.mark.parametrize("name", ["in_median", "reach"])
+@pytest.mark.parametrize("name", ["in_median", "reach", "spread", "bend", "unit"])
 @pytest.mark.parametrize("value", [-0.1, np.nan])
 def test_shares_and_bounds_out_of_their_range_are_refused(name, value):
     said = {name: np.full(3, value, dtype=np.float32)}
-    with pytest.raises(ValueError, match=r"median|finite|reach"):
+    with pytest.raises(ValueError, match=r"median|finite|reach|bend"):
         _saved_polish.from_arrays(polish_arrays() | said, group=np.arange(3))
 
 

@@ -51,6 +51,7 @@ from macfm.flow._solver import (
     time_grid,
 )
 from macfm.flow._step import StepConfig
+from macfm.flow._stretch import Stretch
 from macfm.flow._trainer import (
     Evaluation,
     TrainConfig,
@@ -115,6 +116,7 @@ __all__ = [
     "SolverConfig",
     "Space",
     "StepConfig",
+    "Stretch",
     "TimeLaw",
     "TrainConfig",
     "TrainResult",

@@ -38,6 +38,14 @@ class Atoms:
         parts = (self.flag, self.number, self.value, self.low, self.high)
         return Atoms(*(part.to(device) for part in parts))
 
+    def spoken(self, x: Tensor) -> Tensor:
+        """Tell of rows, shape ``(…, d)``, which numbers they say to be an atom."""
+        said = torch.zeros_like(x, dtype=torch.bool)
+        p = (x[..., self.flag] - self.low) / (self.high - self.low)
+        for k, j in enumerate(self.number.tolist()):
+            said[..., j] |= p[..., k] > 0.5
+        return said
+
     def snap(self, x: Tensor) -> Tensor:
         """Make rows, shape ``(…, d)``, say of every atom yes or no, and be it if yes.
 

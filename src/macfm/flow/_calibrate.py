@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from macfm.flow._atoms import Atoms
 from macfm.flow._forest import ColumnTrees
 from macfm.flow._levels import Levels
 from macfm.flow._path import Path
 from macfm.flow._polish import Center, Polish
 from macfm.flow._sampler import draw_rows
 from macfm.flow._solver import SolverConfig
+from macfm.flow._stretch import Stretch, find_stretch
 from macfm.flow._trust import by_column
 from macfm.flow._validation import Validation
 from macfm.flow.network import GuidedEnsemble
@@ -29,10 +31,7 @@ _DOUBT = 0.15
 _NEARLY_EXACT = 0.2
 # How far beyond their share trees may be believed in a median, of the way to 1.
 _FURTHER = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-# A column's own spread counts half, that of all the other half.
-_OWN = 0.5
-_SPREADS = (0.7, 1.4)
-_MAX_DRAWN_CELLS = 40_000
+_MAX_DRAWN_CELLS = 120_000
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def calibrate(
     validation: Validation,
     *,
     levels: Sequence[tuple[Tensor, Tensor]],
-    atoms: Tensor,
+    atoms: Atoms,
     group: Tensor,
     is_num: Tensor,
     path: Path,
@@ -70,8 +69,8 @@ def calibrate(
         Held-out rows.
     levels : sequence of tuple of Tensor
         Coordinates and encoded categories of each column of categories.
-    atoms : Tensor of int64
-        Coordinates of numbers that repeat a value; their draws are left as they are.
+    atoms : Atoms
+        Values that numbers repeat; draws of these do not follow the trees.
     group, is_num : Tensor, shape (d,)
         Column of each coordinate, and whether it is numeric.
     path, solver : Path, SolverConfig
@@ -89,8 +88,8 @@ def calibrate(
     that networks find to 0.2 standard deviations, |f − m| is cut to the largest of
     held-out rows: trees flatten what a line continues. Where a median is asked for,
     that of the trees counts for b + k (1 − b), k the least of a few whose absolute
-    error is within a standard error of the lowest. The spread is
-    √(Σ (x − m⋆)² / Σ (X − m)²) over draws X, half a column's own.
+    error is within a standard error of the lowest. `find_stretch` says how wide draws
+    are to be.
     """
     known = [
         Levels(place, codes)
@@ -98,8 +97,17 @@ def calibrate(
         if 1 < len(codes) <= len(place) + 1
     ]
     ones = torch.ones(len(group), device=group.device)
-    moves = is_num.index_fill(0, atoms, False)
-    half = Polish(trees, 0.5 * ones, ones, moves, levels=(), reach=None, in_median=None)
+    moves = is_num.index_fill(0, atoms.number, False)
+    none = Stretch.none(ones)
+    half = Polish(
+        trees,
+        0.5 * ones,
+        moves,
+        stretch=none,
+        levels=(),
+        reach=None,
+        in_median=None,
+    )
     mean = validation.mean(network, path=path)
     rows = validation.x, validation.masks.cond, mean
     center = half.center(*rows, n_rows=len(validation.x))
@@ -119,8 +127,8 @@ def calibrate(
     polish = Polish(
         kept,
         share,
-        ones.clone(),
         moves,
+        stretch=none,
         levels=drawn_again,
         reach=reach,
         in_median=None,
@@ -131,16 +139,15 @@ def calibrate(
         median = polish.medians(rows[1], center, n_rows=len(validation.x))
         further = _further(center, median, validation, share=share, numbers=moves)
         polish.in_median = torch.where(share > 0, share + further * (1 - share), 0.0)
-    polish.spread.copy_(
-        _spread(
-            network,
-            center,
-            validation,
-            numbers=moves,
-            path=path,
-            solver=solver,
-            generator=generator,
-        )
+    polish.stretch = _stretch(
+        network,
+        center,
+        validation,
+        atoms=atoms,
+        is_num=is_num,
+        path=path,
+        solver=solver,
+        generator=generator,
     )
     return Calibration(polish=polish, mean=center.polished)
 
@@ -219,31 +226,33 @@ def _further(
     return _FURTHER[int(torch.nonzero(near)[0])]
 
 
-def _spread(
+def _stretch(
     network: GuidedEnsemble,
     center: Center,
     validation: Validation,
     *,
-    numbers: Tensor,
+    atoms: Atoms,
+    is_num: Tensor,
     path: Path,
     solver: SolverConfig,
     generator: torch.Generator,
-) -> Tensor:
-    """Return what the draws' distances from the mean are to be multiplied by."""
+) -> Stretch:
+    """Return what the draws' distances from the mean are to become.
+
+    Of numbers that repeat a value, those count that are another, drawn or true.
+    """
     rows = slice(0, max(_MAX_DRAWN_CELLS // validation.x.shape[1], 1))
     x, m_cond = validation.x[rows], validation.masks.cond[rows]
-    scored = validation.masks.tgt[rows] & numbers
+    scored = validation.masks.tgt[rows] & is_num
     eps = torch.randn(x.shape, generator=generator, device=x.device)
     drawn = draw_rows(network, x, m_cond, eps=eps, path=path, config=solver)
-    apart = torch.where(scored, drawn - center.networks[rows], 0.0).double()
-    wide = apart.square().sum(dim=0)
-    miss = torch.where(scored, x - center.polished[rows], 0.0).double()
-    far = miss.square().sum(dim=0)
-    judged = numbers & (wide > 0) & (far > 0)
-    if not judged.any():
-        return torch.ones_like(x[0])
-    own = (far / wide.clamp(min=1e-30)).clamp(min=1e-30).sqrt()
-    pooled = (far[judged] / wide[judged]).log().mean().div(2).exp()
-    spread = own.log().mul(_OWN).add(pooled.log(), alpha=1 - _OWN).exp()
-    spread = torch.where(judged, spread, 1.0).clamp(*_SPREADS)
-    return spread.to(x.dtype)
+    mean, repeats = center.networks[rows], torch.zeros_like(is_num)
+    repeats[atoms.number] = True
+    return find_stretch(
+        drawn - mean,
+        x - torch.where(repeats, mean, center.polished[rows]),
+        drawn=scored & ~atoms.spoken(drawn),
+        missed=scored & ~atoms.spoken(x),
+        row=torch.arange(len(x), device=x.device) % validation.n_rows,
+        centred=~repeats,
+    ).to(x.device)

@@ -13,6 +13,7 @@ from macfm.flow._forest import ColumnTrees
 from macfm.flow._grove import Grove
 from macfm.flow._levels import Levels
 from macfm.flow._noise import keyed_normal
+from macfm.flow._stretch import Stretch
 
 # Trees see what trees have found, as far as they are believed.
 _N_SWEEPS = 2
@@ -39,10 +40,10 @@ class Polish(nn.Module):
         Those of the columns that they help with.
     share : Tensor, shape (d,)
         How far they are believed, in [0, 1], equal within a column.
-    spread : Tensor, shape (d,)
-        What the draws' distance from the mean is multiplied by.
     moves : Tensor of bool, shape (d,)
         Coordinates whose draws move with the mean: numbers that repeat no value.
+    stretch : Stretch
+        What becomes of the draws' distances from the mean.
     levels : sequence of Levels
         Categories that may be drawn again.
     reach : Tensor, shape (d,), or None
@@ -57,16 +58,16 @@ class Polish(nn.Module):
     completes, within their reach, the mean is m⋆ = m + b (f − m), and of a draw X of
     the networks it makes
 
-        X⋆ = m⋆ + ρ (X − m)
+        X⋆ = m⋆ + stretched (X − m)
 
-    where it is a number. Where it is a category, one drawn from p is kept with
-    probability min(1, p⋆/p), and drawn from (p⋆ − p)₊ otherwise, so that it follows p⋆.
+    where it is a number; one that repeats a value stays around m. Where it is a
+    category, one drawn from p is kept with probability min(1, p⋆/p), and drawn from
+    (p⋆ − p)₊ otherwise, so that it follows p⋆.
     """
 
     # NOTE[DIFF]: the paper's answers are its network's alone.
 
     share: Tensor
-    spread: Tensor
     moves: Tensor
     reach: Tensor
     in_median: Tensor | None
@@ -75,9 +76,9 @@ class Polish(nn.Module):
         self,
         trees: Sequence[ColumnTrees],
         share: Tensor,
-        spread: Tensor,
         moves: Tensor,
         *,
+        stretch: Stretch,
         levels: Sequence[Levels],
         reach: Tensor | None,
         in_median: Tensor | None,
@@ -87,8 +88,8 @@ class Polish(nn.Module):
         self._grove = Grove(trees)
         self._first = [int(one.place[0]) for one in trees]
         self.levels = nn.ModuleList(levels)
+        self.stretch = stretch
         self.register_buffer("share", share)
-        self.register_buffer("spread", spread)
         self.register_buffer("moves", moves)
         far = torch.full_like(share, torch.inf) if reach is None else reach
         self.register_buffer("reach", far)
@@ -100,8 +101,8 @@ class Polish(nn.Module):
         return Polish(
             trees,
             self.share,
-            self.spread,
             self.moves,
+            stretch=self.stretch,
             levels=levels,
             reach=self.reach,
             in_median=self.in_median,
@@ -150,10 +151,17 @@ class Polish(nn.Module):
         keys: Tensor,
         seed: int,
         draws: Sequence[int],
+        stretched: bool,
     ) -> Tensor:
-        """Move draws ``(n_draws, n, d)`` of the networks to where they belong."""
-        moved = center.polished + self.spread * (drawn - center.networks)
-        moved = torch.where(self.moves, moved, drawn)
+        """Move draws ``(n_draws, n, d)`` of the networks to where they belong.
+
+        They are `stretched` if they are asked for themselves, not for their center.
+        """
+        apart, numbers = drawn - center.networks, self.moves
+        if stretched:
+            apart, numbers = self.stretch(apart), numbers | self.stretch.acts
+        middle = torch.where(self.moves, center.polished, center.networks)
+        moved = torch.where(numbers, middle + apart, drawn)
         if len(self.levels):
             n_noise = 2 * len(self.levels)
             noise = keyed_normal(keys, seed=seed ^ _REDRAW, draws=draws, d=n_noise)

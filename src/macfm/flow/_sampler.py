@@ -127,13 +127,15 @@ def trajectories(
     config: SolverConfig,
     seed: int,
     draws: Sequence[int],
+    stretched: bool,
     center: Center | None = None,
 ) -> Tensor:
     """Carry noise to data with the observed coordinates held (alg:inference).
 
     Parameters are those of `conditional_mean`, with the solver's settings in `config`
-    and the numbers of the draws, each of which selects its own noise. What `center_of`
-    makes of the rows is worked out unless it is given.
+    and the numbers of the draws, each of which selects its own noise. They are
+    `stretched` to the width of errors, as held-out rows told, where they are asked for
+    themselves. What `center_of` makes of the rows is worked out unless it is given.
 
     Returns
     -------
@@ -159,7 +161,13 @@ def trajectories(
     assert center is not None
     assert batch.keys is not None
     return polish.move(
-        drawn, center, batch.observed, keys=batch.keys, seed=seed, draws=draws
+        drawn,
+        center,
+        batch.observed,
+        keys=batch.keys,
+        seed=seed,
+        draws=draws,
+        stretched=stretched,
     )
 
 

@@ -103,14 +103,20 @@ class Filler:
         centers = [
             aggregate(drawn, is_num=is_num, center=center, known=known).cpu()
             for drawn, known in self._trajectories(
-                x, observed, range(n_trials), with_known=center == "median"
+                x,
+                observed,
+                range(n_trials),
+                stretched=False,
+                with_known=center == "median",
             )
         ]
         return torch.cat(centers).numpy()
 
     def draw(self, x: np.ndarray, observed: np.ndarray, n_draws: int) -> np.ndarray:
         """Return several completed rows for each, shape (n_draws, n, d)."""
-        draws = self._trajectories(x, observed, range(n_draws), with_known=False)
+        draws = self._trajectories(
+            x, observed, range(n_draws), stretched=True, with_known=False
+        )
         return torch.cat([drawn.cpu() for drawn, _ in draws], dim=1).numpy()
 
     def _conditional_mean(self, x: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -129,6 +135,7 @@ class Filler:
         observed: np.ndarray,
         draws: Sequence[int],
         *,
+        stretched: bool,
         with_known: bool,
     ) -> Iterator[tuple[Tensor, Known | None]]:
         """Yield draws ``(n_draws, n_batch, d)`` of one batch of rows after the other.
@@ -158,6 +165,7 @@ class Filler:
                         config=self.read_out.solver,
                         seed=self.seed,
                         draws=piece,
+                        stretched=stretched,
                         center=center,
                     )[:, : batch.n_rows]
                     for piece in pieces

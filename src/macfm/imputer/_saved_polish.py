@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
-from macfm.flow import MAX_COORDINATES, MAX_STEP, ColumnTrees, Levels, Polish
+from macfm.flow import MAX_COORDINATES, MAX_STEP, ColumnTrees, Levels, Polish, Stretch
 
 _KINDS = {
     "place": np.int64,
@@ -23,7 +23,9 @@ _MAX_DEPTH = 4_096
 
 def to_arrays(polish: Polish) -> dict[str, np.ndarray]:
     """Return every array of a `Polish`, by name."""
-    arrays = {name: getattr(polish, name).cpu().numpy() for name in ("share", "spread")}
+    arrays = {"share": polish.share.cpu().numpy()}
+    for name in Stretch.PARTS:
+        arrays[name] = getattr(polish.stretch, name).cpu().numpy()
     arrays["moves"] = polish.moves.cpu().numpy().astype(np.uint8)
     arrays["reach"] = polish.reach.cpu().numpy()
     if polish.in_median is not None:
@@ -44,12 +46,12 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polis
     ``group`` is the column of each coordinate, shape ``(d,)``.
     """
     d, left = len(group), dict(arrays)
-    share, spread = (_numbers(left, name, (d,)) for name in ("share", "spread"))
+    share, stretch = _numbers(left, "share", (d,)), _stretch(left, d)
     moves = left.pop("moves", None)
     if moves is None or moves.shape != (d,) or moves.dtype != np.uint8:
         raise ValueError("moves must be a flag for each coordinate")
-    if not ((share >= 0) & (share <= 1)).all() or not (spread > 0).all():
-        raise ValueError("a share or spread is out of its range")
+    if not ((share >= 0) & (share <= 1)).all():
+        raise ValueError("a share is out of its range")
     # files of before have neither
     in_median = _numbers(left, "in_median", (d,)) if "in_median" in left else None
     if in_median is not None and not ((in_median >= 0) & (in_median <= 1)).all():
@@ -65,14 +67,29 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polis
         levels.append(_levels(left, f"levels.{len(levels)}.", group))
     if left:
         raise ValueError(f"{sorted(left)[0]!r} belongs to no trees")
-    tensors = (torch.from_numpy(part.copy()) for part in (share, spread, moves > 0))
+    tensors = (torch.from_numpy(part.copy()) for part in (share, moves > 0))
     return Polish(
         trees,
         *tensors,
+        stretch=stretch,
         levels=levels,
         reach=torch.from_numpy(reach.copy()),
         in_median=None if in_median is None else torch.from_numpy(in_median.copy()),
     )
+
+
+def _stretch(left: dict[str, np.ndarray], d: int) -> Stretch:
+    """Build the stretch of draws; files of before have a spread alone."""
+    plain = Stretch.none(torch.ones(d))
+    parts = {"spread": _numbers(left, "spread", (d,))}
+    for name in Stretch.PARTS[1:]:
+        is_there = name in left
+        parts[name] = (
+            _numbers(left, name, (d,)) if is_there else getattr(plain, name).numpy()
+        )
+    if not all((parts[name] > 0).all() for name in ("spread", "bend", "unit")):
+        raise ValueError("a spread, bend or unit is out of its range")
+    return Stretch(*(torch.from_numpy(part.copy()) for part in parts.values()))
 
 
 def _numbers(

@@ -374,7 +374,7 @@ class _Course:
             trees,
             known,
             levels=rows.levels,
-            atoms=rows.atoms.number,
+            atoms=rows.atoms,
             group=self.group,
             is_num=self.is_num,
             path=settings.path,

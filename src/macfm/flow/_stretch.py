@@ -1,0 +1,164 @@
+"""Draws' distances from the mean, bent and stretched into those of the errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+# The doubt about what columns have in common, of logarithms of width and bend.
+_DOUBT = 0.3
+_WIDTHS = (0.25, 2.0)
+_BENDS = (0.7, 2.0)
+_N_BENDS = 22
+# Rows are left out in so many groups to see what is chance.
+_N_GROUPS = 20
+# Fewer cells than this say nothing of a column.
+_ENOUGH = 10
+
+
+class Stretch(nn.Module):
+    """What becomes of a draw's distance from the mean, column by column.
+
+    Parameters
+    ----------
+    spread, bend, unit, shift : Tensor, shape (d,)
+        Factor, exponent, the distance that counts as 1, and what is taken away.
+
+    Notes
+    -----
+    A distance δ becomes ρ u sign(δ) |δ / u|ᵏ − c. With k > 1 small distances shrink and
+    large ones grow: draws of a smooth network have too few of both.
+    """
+
+    spread: Tensor
+    bend: Tensor
+    unit: Tensor
+    shift: Tensor
+
+    PARTS = ("spread", "bend", "unit", "shift")
+
+    def __init__(
+        self, spread: Tensor, bend: Tensor, unit: Tensor, shift: Tensor
+    ) -> None:
+        super().__init__()
+        parts = (spread, bend, unit, shift)
+        for name, part in zip(self.PARTS, parts, strict=True):
+            self.register_buffer(name, part)
+
+    @classmethod
+    def none(cls, like: Tensor) -> Stretch:
+        """Return one that leaves distances of rows shaped as `like`, (d,), alone."""
+        one = torch.ones_like(like)
+        return cls(one, one.clone(), one.clone(), torch.zeros_like(like))
+
+    @property
+    def acts(self) -> Tensor:
+        """Where distances do not stay what they are, shape ``(d,)``."""
+        return (self.spread != 1) | (self.bend != 1) | (self.shift != 0)
+
+    def forward(self, apart: Tensor) -> Tensor:
+        """Stretch distances, shape ``(…, d)``."""
+        size = (apart.abs() / self.unit).pow(self.bend)
+        return self.spread * self.unit * torch.sign(apart) * size - self.shift
+
+
+def find_stretch(
+    apart: Tensor,
+    miss: Tensor,
+    *,
+    drawn: Tensor,
+    missed: Tensor,
+    row: Tensor,
+    centred: Tensor,
+) -> Stretch:
+    """Find what makes the draws' distances as large as errors, in mean and in square.
+
+    Parameters
+    ----------
+    apart, miss : Tensor, shape (n, d)
+        Distances of draws from their mean, and of the truth from what is filled.
+    drawn, missed : Tensor of bool, shape (n, d)
+        The cells in which they count.
+    row : Tensor of int64, shape (n,)
+        Held-out row of each; it may come back.
+    centred : Tensor of bool, shape (d,)
+        Where a column's distances are to have the mean that they had.
+
+    Notes
+    -----
+    The bend k brings E|δ|²ᵏ / (E|δ|ᵏ)² to E e² / (E|e|)², the width √(E e² / E δ²) is
+    that of the errors. Logarithms of both are weighed, by their variance when groups of
+    rows are left out, against the mean of all columns.
+    """
+    apart, miss = apart.double(), miss.double()
+    kinds = (drawn, missed)
+    block = row % max(min(_N_GROUPS, int(row.max()) + 1), 1)
+    n_drawn, n_missed = (_left_out(one.double(), one, block) for one in kinds)
+    square = _left_out(apart.square(), drawn, block) / n_drawn.clamp(min=1)
+    far = _left_out(miss.square(), missed, block) / n_missed.clamp(min=1)
+    enough = (n_drawn[0] >= _ENOUGH) & (n_missed[0] >= _ENOUGH)
+    judged = enough & (square > 0).all(dim=0) & (far > 0).all(dim=0)
+    unit = torch.where(judged, square[0], 1.0).sqrt()
+    size = apart.abs() / unit
+
+    def moment(power: Tensor | float) -> Tensor:
+        return _left_out(size.pow(power), drawn, block) / n_drawn.clamp(min=1)
+
+    absolute = _left_out(miss.abs(), missed, block) / n_missed.clamp(min=1)
+    peak = (far / absolute.square().clamp(min=1e-300)).log()
+    wanted = _bends(moment, peak)
+    width = (far / square.clamp(min=1e-300)).clamp(min=1e-300).log() / 2
+    bend = _weighed(wanted, judged).exp().clamp(*_BENDS)
+    width = _weighed(width, judged).exp().clamp(*_WIDTHS)
+    spread = width / moment(2 * bend)[0].clamp(min=1e-300).sqrt()
+    bend, spread = (torch.where(judged, part, 1.0) for part in (bend, spread))
+    stretch = Stretch(spread, bend, unit, torch.zeros_like(spread))
+    gone = torch.where(drawn, stretch(apart) - width * apart, 0.0).sum(dim=0)
+    gone = gone / n_drawn[0].clamp(min=1)
+    stretch.shift.copy_(torch.where(judged & centred, gone, 0.0))
+    return stretch.float()
+
+
+def _left_out(value: Tensor, counted: Tensor, block: Tensor) -> Tensor:
+    """Sum what is counted, with all rows and without each block, (1 + n_blocks, d)."""
+    n_blocks = int(block.max()) + 1
+    sums = value.new_zeros(n_blocks, value.shape[1])
+    sums.index_add_(0, block, torch.where(counted, value, 0.0))
+    total = sums.sum(dim=0, keepdim=True)
+    return torch.cat([total, (total - sums).clamp(min=0.0)])
+
+
+def _bends(moment: Callable[[float], Tensor], peak: Tensor) -> Tensor:
+    """Return the logarithms of the bends that give distances a peak, (1 + b, d).
+
+    The peak of bent distances, log E u²ᵏ − 2 log E uᵏ, rises with k, since log E uᵏ is
+    convex in k. It is known at some bends, and straight in between.
+    """
+    low, high = (math.log(bend) for bend in _BENDS)
+    known = torch.linspace(low, high, _N_BENDS, dtype=torch.float64)
+    tops = []
+    for bend in known.exp().tolist():
+        first, second = moment(bend), moment(2 * bend)
+        tops.append((second / first.square().clamp(min=1e-300)).clamp(min=1e-300).log())
+    top, known = torch.stack(tops), known.to(peak.device)
+    above = (top < peak).sum(dim=0).clamp(1, _N_BENDS - 1)
+    below, beyond = (top.gather(0, k[None])[0] for k in (above - 1, above))
+    part = ((peak - below) / (beyond - below).clamp(min=1e-12)).clamp(0.0, 1.0)
+    return torch.lerp(known[above - 1], known[above], part)
+
+
+def _weighed(value: Tensor, judged: Tensor) -> Tensor:
+    """Weigh values of columns, ``(1 + n_blocks, d)``, against that of all, (d,).
+
+    The first is of all rows, the others without a block of them each.
+    """
+    if not judged.any():
+        return torch.zeros_like(value[0])
+    n_blocks = len(value) - 1
+    chance = value[1:].var(dim=0, correction=0) * (n_blocks - 1)
+    weight = _DOUBT**2 / (_DOUBT**2 + chance)
+    of_all = (weight * value[0])[judged].sum() / weight[judged].sum()
+    return torch.lerp(of_all.expand_as(weight), value[0], weight)
