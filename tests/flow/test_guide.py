@@ -54,7 +54,7 @@ def points(n=40, seed=1):
 
 def test_start_leads_to_the_conditional_mean_with_its_spread(moments):
     x_t, m_cond = points()
-    guess = gaussian(moments)(x_t, torch.zeros(len(x_t), 1), m_cond, waits=False)
+    guess = gaussian(moments)(x_t, torch.zeros(len(x_t), 1), m_cond)
     for row, shown, v_s, scale in zip(
         x_t.numpy(), m_cond.numpy(), guess.v_s.numpy(), guess.scale.numpy(), strict=True
     ):
@@ -70,7 +70,7 @@ def test_velocity_is_the_mean_of_the_paths_through_a_point(moments, s):
     """E[X − ε | x_t, shown], with x_t and X jointly normal."""
     mean, covariance = moments
     x_t, m_cond = points(n=6)
-    guess = gaussian(moments)(x_t, torch.full((6, 1), s), m_cond, waits=False)
+    guess = gaussian(moments)(x_t, torch.full((6, 1), s), m_cond)
     # The law of (X, ε) seen through x_t on moved and X on shown coordinates.
     joint = np.zeros((2 * D, 2 * D))
     joint[:D, :D], joint[D:, D:] = covariance, np.eye(D)
@@ -88,8 +88,8 @@ def test_rows_may_hold_several_points_each(moments):
     x_t, m_cond = points(n=7)
     other = x_t.flip(0)
     guide, s_t = gaussian(moments), torch.full((7, 1), 0.4)
-    together = guide(torch.cat([x_t, other]), s_t.repeat(2, 1), m_cond, waits=False)
-    alone = [guide(part, s_t, m_cond, waits=False) for part in (x_t, other)]
+    together = guide(torch.cat([x_t, other]), s_t.repeat(2, 1), m_cond)
+    alone = [guide(part, s_t, m_cond) for part in (x_t, other)]
     torch.testing.assert_close(together.v_s, torch.cat([a.v_s for a in alone]))
     torch.testing.assert_close(together.scale, torch.cat([a.scale for a in alone]))
 
@@ -98,8 +98,8 @@ def test_rows_do_not_see_each_other(moments):
     x_t, m_cond = points()
     guide, s_t = gaussian(moments), torch.linspace(0, 1, len(x_t)).unsqueeze(1)
     order = torch.randperm(len(x_t), generator=torch.Generator().manual_seed(0))
-    whole = guide(x_t, s_t, m_cond, waits=False)
-    shuffled = guide(x_t[order], s_t[order], m_cond[order], waits=False)
+    whole = guide(x_t, s_t, m_cond)
+    shuffled = guide(x_t[order], s_t[order], m_cond[order])
     torch.testing.assert_close(shuffled.v_s, whole.v_s[order])
 
 

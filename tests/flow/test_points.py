@@ -90,8 +90,7 @@ def test_the_guess_is_the_guides_at_the_same_point():
     taken = source(guide=guide)
     for _ in range(10):
         points = taken.take()
-        x_t, s_t = points.sample.x_t, points.sample.s_t
-        again = guide(x_t, s_t, points.masks.cond, waits=False)
+        again = guide(points.sample.x_t, points.sample.s_t, points.masks.cond)
         torch.testing.assert_close(points.guess.v_s, again.v_s)
         torch.testing.assert_close(points.guess.scale, again.scale)
 

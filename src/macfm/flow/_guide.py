@@ -20,8 +20,6 @@ _N_CHUNKS = 8
 # Fewer rows are not worth a factorisation of their own.
 _CHUNK_ROWS = 64
 _CHUNK_CELLS = 2**24
-# On a GPU packing pays from this many coordinates on.
-_PACKED_ON_GPU = 32
 # On a GPU float32 will do up to this condition number: errors of 1e-4 of a standard
 # deviation were seen at 1e3, and they grow with it.
 _MAX_CONDITION = 1e4
@@ -74,15 +72,12 @@ class Gaussian(nn.Module):
         spectrum = torch.linalg.eigvalsh(self.precision)
         return bool(spectrum[-1] <= _MAX_CONDITION * spectrum[0])
 
-    def forward(
-        self, x_t: Tensor, s_t: Tensor, m_cond: Tensor, *, waits: bool
-    ) -> Guess:
+    def forward(self, x_t: Tensor, s_t: Tensor, m_cond: Tensor) -> Guess:
         """Guess the velocity at ``x_t``.
 
         ``m_cond`` may have fewer rows than ``x_t``, which then holds several points of
         each row, one after the other; ``s_t`` goes with ``m_cond``, shape ``(n, 1)``,
-        or is one for all, ``(1, 1)``. With `waits` a GPU may be waited for, to count
-        what is unknown and leave out the rest.
+        or is one for all, ``(1, 1)``.
         """
         n, d = m_cond.shape
         in_float32 = x_t.is_cuda and self.is_tame
@@ -93,8 +88,7 @@ class Gaussian(nn.Module):
         with products("highest") if in_float32 else nullcontext():
             pull = (points - self.mean.to(dtype)) @ precision
             right = torch.where(m_cond, 0.0, s * points - (1 - s) * pull)
-            packed = waits and d >= _PACKED_ON_GPU
-            v_s, scale = _solve(precision, right, s, m_cond, eps=None, packed=packed)
+            v_s, scale = _solve(precision, right, s, m_cond, eps=None)
         return Guess(
             v_s=v_s.reshape(x_t.shape).to(x_t.dtype),
             scale=scale.to(x_t.dtype).repeat(len(points), 1),
@@ -110,27 +104,18 @@ class Gaussian(nn.Module):
         right = torch.where(observed, 0.0, -(known @ self.precision))
         right = right.expand(eps.shape)
         s_0 = right.new_zeros(len(x), 1)
-        drawn, _ = _solve(
-            self.precision, right, s_0, observed, eps=eps.double(), packed=False
-        )
+        drawn, _ = _solve(self.precision, right, s_0, observed, eps=eps.double())
         return torch.where(observed, x, (self.mean + drawn).to(x.dtype))
 
 
 def _solve(
-    precision: Tensor,
-    right: Tensor,
-    s: Tensor,
-    m_cond: Tensor,
-    *,
-    eps: Tensor | None,
-    packed: bool,
+    precision: Tensor, right: Tensor, s: Tensor, m_cond: Tensor, *, eps: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """Return M⁻¹ right, ``(points, n, d)``, and √diag(M⁻¹), ``(n, d)``.
 
-    With noise ``(points, n, d)`` a draw of N(M⁻¹ right, M⁻¹) comes instead. A CPU packs
-    always.
+    With noise ``(points, n, d)`` a draw of N(M⁻¹ right, M⁻¹) comes instead.
     """
-    solve = _solve_packed if packed or not right.is_cuda else _solve_whole
+    solve = _solve_whole if right.is_cuda else _solve_packed
     return solve(precision, right, s, m_cond, eps)
 
 
@@ -139,7 +124,7 @@ def _solve_packed(
 ) -> tuple[Tensor, Tensor]:
     """Work out rows with similarly many unknown coordinates together.
 
-    Each takes as many coordinates as it needs: least arithmetic.
+    Each takes as many coordinates as it needs: least arithmetic, for a CPU.
     """
     n, d = m_cond.shape
     # A coordinate beyond the last fills rows up that have fewer unknown ones.

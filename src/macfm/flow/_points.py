@@ -232,7 +232,7 @@ class PointSource:
         sample = law.path.sample(repeated(x), eps=noise(n), t=repeated(t), masks=masks)
         guess = None
         if law.guide is not None:
-            guess = law.guide(sample.x_t, sample.s_t, once.cond, waits=False)
+            guess = law.guide(sample.x_t, sample.s_t, once.cond)
         xi = noise(n) if law.perturbed else None
         return Points(sample=sample, masks=masks, guess=guess, xi=xi)
 

@@ -70,7 +70,7 @@ class Validation:
     def guess_of(self, guide: nn.Module, *, path: Path) -> Guess:
         """Return what a guide says at the time at which networks are read."""
         sample = self._sample(slice(None), t=self.t, path=path)
-        return guide(sample.x_t, sample.s_t, self.masks.cond, waits=True)
+        return guide(sample.x_t, sample.s_t, self.masks.cond)
 
     @torch.no_grad()
     def end_points(

@@ -83,7 +83,7 @@ class GuidedEnsemble(nn.Module):
         ``x_t``.
         """
         s_t, ds_t = self.path.schedule(t)
-        guess = self.guide(x_t, s_t, m_cond, waits=True)
+        guess = self.guide(x_t, s_t, m_cond)
         v_guide = self.path.to_space(guess.v_s, ds_t)
         m_cond = m_cond.repeat(len(x_t) // max(len(m_cond), 1), 1)
         change = torch.zeros_like(v_guide)
