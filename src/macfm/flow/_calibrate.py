@@ -31,7 +31,8 @@ _DOUBT = 0.15
 _NEARLY_EXACT = 0.2
 # How far beyond their share trees may be believed in a median, of the way to 1.
 _FURTHER = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-_MAX_DRAWN_CELLS = 120_000
+# Draws are judged by so many coordinates: a GPU has time for all.
+_MAX_DRAWN_CELLS = {"cpu": 120_000, "cuda": 4_000_000}
 
 
 @dataclass(frozen=True)
@@ -241,7 +242,8 @@ def _stretch(
 
     Of numbers that repeat a value, those count that are another, drawn or true.
     """
-    rows = slice(0, max(_MAX_DRAWN_CELLS // validation.x.shape[1], 1))
+    most = _MAX_DRAWN_CELLS[validation.x.device.type]
+    rows = slice(0, max(most // validation.x.shape[1], 1))
     x, m_cond = validation.x[rows], validation.masks.cond[rows]
     scored = validation.masks.tgt[rows] & is_num
     eps = torch.randn(x.shape, generator=generator, device=x.device)
