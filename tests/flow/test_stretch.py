@@ -60,6 +60,19 @@ def test_a_larger_distance_stays_the_larger_one():
     assert (stretch(sizes).diff(dim=0) > 0).all()
 
 
+def test_far_beyond_what_was_seen_all_distances_are_stretched_alike():
+    stretch = find(normal(0), heavy(1))
+    assert (stretch.bend > 1.2).all()
+    far = torch.tensor([[4.0], [40.0], [400.0]]).expand(-1, D)
+    by = (stretch(far) + stretch.shift) / far
+    torch.testing.assert_close(by, by[:1].expand_as(by))
+    near = torch.tensor([[1e-3], [0.5], [2.0]]).expand(-1, D)
+    by = (stretch(near) + stretch.shift) / near
+    assert (by.diff(dim=0) > 0).all()
+    nothing = stretch(torch.zeros(1, D)) + stretch.shift
+    assert torch.equal(nothing, torch.zeros(1, D))
+
+
 def test_width_and_bend_have_bounds():
     wide = find(1e-3 * normal(0), normal(1))
     torch.testing.assert_close(

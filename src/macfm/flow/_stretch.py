@@ -13,10 +13,15 @@ _DOUBT = 0.3
 _WIDTHS = (0.25, 2.0)
 _BENDS = (0.7, 2.0)
 _N_BENDS = 22
+# Distances beyond so many units are all stretched alike: what held-out rows say of a
+# tail ends where they do.
+_KNEE = 3.0
+# So that no power of nothing is infinite.
+_LEAST = 1e-6
 # Rows are left out in so many groups to see what is chance.
 _N_GROUPS = 20
 # Fewer cells than this say nothing of a column.
-_ENOUGH = 10
+_ENOUGH = 20
 
 
 class Stretch(nn.Module):
@@ -29,8 +34,8 @@ class Stretch(nn.Module):
 
     Notes
     -----
-    A distance δ becomes ρ u sign(δ) |δ / u|ᵏ − c. With k > 1 small distances shrink and
-    large ones grow: draws of a smooth network have too few of both.
+    A distance δ becomes ρ δ min(|δ| / u, 3)ᵏ⁻¹ − c. With k > 1 small distances shrink
+    and large ones grow: draws of a smooth network have too few of both.
     """
 
     spread: Tensor
@@ -61,8 +66,13 @@ class Stretch(nn.Module):
 
     def forward(self, apart: Tensor) -> Tensor:
         """Stretch distances, shape ``(…, d)``."""
-        size = (apart.abs() / self.unit).pow(self.bend)
-        return self.spread * self.unit * torch.sign(apart) * size - self.shift
+        return self.spread * _bent(apart, self.unit, self.bend) - self.shift
+
+
+def _bent(apart: Tensor, unit: Tensor, bend: Tensor | float) -> Tensor:
+    """Bend distances, ``(…, d)``: a power of them up to the knee, a line beyond."""
+    size = (apart.abs() / unit).clamp(_LEAST, _KNEE)
+    return apart * size.pow(bend - 1)
 
 
 def find_stretch(
@@ -89,9 +99,9 @@ def find_stretch(
 
     Notes
     -----
-    The bend k brings E|δ|²ᵏ / (E|δ|ᵏ)² to E e² / (E|e|)², the width √(E e² / E δ²) is
-    that of the errors. Logarithms of both are weighed, by their variance when groups of
-    rows are left out, against the mean of all columns.
+    With f the distance bent by k, k brings E f² / (E|f|)² to E e² / (E|e|)²; the width
+    √(E e² / E δ²) is that of the errors. Logarithms of both are weighed, by their
+    variance when groups of rows are left out, against the mean of all columns.
     """
     apart, miss = apart.double(), miss.double()
     kinds = (drawn, missed)
@@ -102,10 +112,10 @@ def find_stretch(
     enough = (n_drawn[0] >= _ENOUGH) & (n_missed[0] >= _ENOUGH)
     judged = enough & (square > 0).all(dim=0) & (far > 0).all(dim=0)
     unit = torch.where(judged, square[0], 1.0).sqrt()
-    size = apart.abs() / unit
 
-    def moment(power: Tensor | float) -> Tensor:
-        return _left_out(size.pow(power), drawn, block) / n_drawn.clamp(min=1)
+    def moment(bend: Tensor | float, power: int) -> Tensor:
+        bent = (_bent(apart, unit, bend).abs() / unit).pow(power)
+        return _left_out(bent, drawn, block) / n_drawn.clamp(min=1)
 
     absolute = _left_out(miss.abs(), missed, block) / n_missed.clamp(min=1)
     peak = (far / absolute.square().clamp(min=1e-300)).log()
@@ -113,7 +123,7 @@ def find_stretch(
     width = (far / square.clamp(min=1e-300)).clamp(min=1e-300).log() / 2
     bend = _weighed(wanted, judged).exp().clamp(*_BENDS)
     width = _weighed(width, judged).exp().clamp(*_WIDTHS)
-    spread = width / moment(2 * bend)[0].clamp(min=1e-300).sqrt()
+    spread = width / moment(bend, 2)[0].clamp(min=1e-300).sqrt()
     bend, spread = (torch.where(judged, part, 1.0) for part in (bend, spread))
     stretch = Stretch(spread, bend, unit, torch.zeros_like(spread))
     gone = torch.where(drawn, stretch(apart) - width * apart, 0.0).sum(dim=0)
@@ -131,17 +141,17 @@ def _left_out(value: Tensor, counted: Tensor, block: Tensor) -> Tensor:
     return torch.cat([total, (total - sums).clamp(min=0.0)])
 
 
-def _bends(moment: Callable[[float], Tensor], peak: Tensor) -> Tensor:
+def _bends(moment: Callable[[float, int], Tensor], peak: Tensor) -> Tensor:
     """Return the logarithms of the bends that give distances a peak, (1 + b, d).
 
-    The peak of bent distances, log E u²ᵏ − 2 log E uᵏ, rises with k, since log E uᵏ is
-    convex in k. It is known at some bends, and straight in between.
+    The peak of bent distances, log E f² − 2 log E f, rises with the bend. It is known
+    at some bends, and straight in between.
     """
     low, high = (math.log(bend) for bend in _BENDS)
     known = torch.linspace(low, high, _N_BENDS, dtype=torch.float64)
     tops = []
     for bend in known.exp().tolist():
-        first, second = moment(bend), moment(2 * bend)
+        first, second = moment(bend, 1), moment(bend, 2)
         tops.append((second / first.square().clamp(min=1e-300)).clamp(min=1e-300).log())
     top, known = torch.stack(tops), known.to(peak.device)
     above = (top < peak).sum(dim=0).clamp(1, _N_BENDS - 1)
