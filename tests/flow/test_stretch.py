@@ -54,6 +54,14 @@ def test_means_and_squares_of_distances_become_those_of_errors(draws, errors, wi
     assert ((stretch.bend > 1.2) == (errors is heavy and draws is normal)).all()
 
 
+def test_a_distance_becomes_the_same_wherever_it_stands():
+    stretch = find(normal(0), heavy(1))
+    many = normal(2, n=50_001).float()
+    whole = stretch(many)
+    for some in (slice(0, 1), slice(7, 24), slice(40_000, 50_001)):
+        assert torch.equal(stretch(many[some].clone()), whole[some])
+
+
 def test_a_larger_distance_stays_the_larger_one():
     stretch = find(normal(0), 0.4 * heavy(1))
     sizes = torch.linspace(-6, 6, 201)[:, None].expand(-1, D)

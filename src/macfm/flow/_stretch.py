@@ -71,8 +71,9 @@ class Stretch(nn.Module):
 
 def _bent(apart: Tensor, unit: Tensor, bend: Tensor | float) -> Tensor:
     """Bend distances, ``(…, d)``: a power of them up to the knee, a line beyond."""
-    size = (apart.abs() / unit).clamp(_LEAST, _KNEE)
-    return apart * size.pow(bend - 1)
+    # In float64: the last bit of a power may depend on where in a batch it stands.
+    size = (apart.double().abs() / unit).clamp(_LEAST, _KNEE)
+    return apart * size.pow(bend - 1).to(apart.dtype)
 
 
 def find_stretch(
