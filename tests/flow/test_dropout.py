@@ -27,6 +27,9 @@ def test_the_share_is_dropped_and_the_mean_stays(p, has_twins):
     assert abs(float(h.double().mean()) - 1) < 5 * error / (1 - p)
     kept = h[h != 0]
     assert torch.equal(kept, torch.full_like(kept, float(kept[0])))
+    dropped = round(256 * p) / 256
+    share = dropped if 0 < dropped < 1 else p
+    assert float(kept[0]) == pytest.approx(1 / (1 - share))
 
 
 def test_units_are_dropped_apart_from_each_other():

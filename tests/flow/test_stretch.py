@@ -20,6 +20,10 @@ def heavy(seed, n=N, d=D):
     return z * z.abs() ** 0.5
 
 
+def rms(x):
+    return x.square().mean(dim=0).sqrt()
+
+
 def find(apart, miss, *, drawn=None, missed=None, row=None, centred=None):
     all_of_them = torch.ones(apart.shape, dtype=torch.bool)
     return find_stretch(
@@ -72,13 +76,12 @@ def test_far_beyond_what_was_seen_all_distances_are_stretched_alike():
     stretch = find(normal(0), heavy(1))
     assert (stretch.bend > 1.2).all()
     far = torch.tensor([[4.0], [40.0], [400.0]]).expand(-1, D)
-    by = (stretch(far) + stretch.shift) / far
+    by = stretch(far) / far
     torch.testing.assert_close(by, by[:1].expand_as(by))
     near = torch.tensor([[1e-3], [0.5], [2.0]]).expand(-1, D)
-    by = (stretch(near) + stretch.shift) / near
+    by = stretch(near) / near
     assert (by.diff(dim=0) > 0).all()
-    nothing = stretch(torch.zeros(1, D)) + stretch.shift
-    assert torch.equal(nothing, torch.zeros(1, D))
+    assert torch.equal(stretch(torch.zeros(1, D)), torch.zeros(1, D))
 
 
 def test_width_and_bend_have_bounds():
@@ -95,16 +98,34 @@ def test_width_and_bend_have_bounds():
 
 def test_a_column_of_few_cells_leans_on_the_others():
     missed = torch.ones(N, D, dtype=torch.bool)
-    missed[12:, 0] = False
+    missed[24:, 0] = False
     miss = 0.5 * normal(1)
     miss[:, 0] *= 3
     stretch = find(normal(0), miss, missed=missed)
-    own = miss[:12, 0].square().mean().sqrt()
+    own = miss[:24, 0].square().mean().sqrt()
     assert own > 1.1
-    assert 0.5 < stretch.spread[0] < 0.9 * own
+    assert stretch.acts[0]
+    assert 0.5 < stretch.spread[0] < 0.95 * own
     torch.testing.assert_close(
         stretch.spread[1:], torch.full((D - 1,), 0.5), atol=0.06, rtol=0
     )
+
+
+def test_a_handful_of_rows_is_not_believed_wholly():
+    """Ten rows say nothing certain of one column, however often they come back."""
+    one, again = torch.tensor([True]), torch.arange(10).repeat(16)
+    apart = normal(0, n=160, d=1)
+    widths = []
+    for seed in range(1, 9):
+        miss = 1.6 * normal(seed, n=10, d=1)
+        few = find(apart, miss.repeat(16, 1), row=again, centred=one)
+        own = float(rms(miss) / rms(apart))
+        width = float(rms(few(apart.float())) / rms(apart.float()))
+        widths.append((abs(width - 1), abs(own - 1)))
+    believed, own = (sum(column) for column in zip(*widths, strict=True))
+    assert believed < 0.95 * own
+    many = find(normal(0, d=1), 1.6 * normal(1, d=1), centred=one)
+    assert 1.5 < float(rms(many(normal(2, d=1).float()))) < 1.7
 
 
 def test_a_column_without_cells_stays_as_it_is():
@@ -126,8 +147,19 @@ def test_rows_that_come_back_say_no_more_than_once():
 
 def test_skewed_distances_keep_their_mean_where_it_is_that_of_the_errors():
     skewed = torch.exp(normal(0)) - torch.exp(torch.tensor(0.5))
-    errors = heavy(1)
-    kept = find(skewed, errors)
-    assert (kept(skewed.float()).mean(dim=0).abs() < 0.1).all()
-    moved = find(skewed, errors, centred=torch.zeros(D, dtype=torch.bool))
-    assert (moved.shift == 0).all()
+    kept = find(skewed, heavy(1))
+    assert (kept.lean.abs() > 0.01).all()
+    assert (kept.lean.abs() < 0.5).all()
+    straight = Stretch(kept.spread, kept.bend, kept.unit, torch.zeros(D))
+    means = [stretch(skewed.float()).mean(dim=0).abs() for stretch in (kept, straight)]
+    assert (means[0] < 0.2 * means[1] + 0.02).all()
+    free = find(skewed, heavy(1), centred=torch.zeros(D, dtype=torch.bool))
+    assert (free.lean == 0).all()
+
+
+def test_a_draw_at_its_mean_stays_there():
+    """What keeps the mean of skewed draws does not move those that are sure."""
+    skewed = torch.exp(normal(0)) - torch.exp(torch.tensor(0.5))
+    stretch = find(skewed, heavy(1))
+    assert (stretch.lean != 0).all()
+    assert torch.equal(stretch(torch.zeros(2, D)), torch.zeros(2, D))

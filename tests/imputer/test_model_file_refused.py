@@ -399,11 +399,37 @@ def test_trees_of_before_have_no_bounds_and_no_say_in_medians():
     assert not polish.stretch.acts.any()
 
 
-@pytest.mark.parametrize("name", ["in_median", "reach", "spread", "bend", "unit"])
+def stretched_arrays(**parts):
+    known = {"bend": 1.2, "unit": 0.5, "lean": 0.1} | parts
+    return {name: np.full(3, value, dtype=np.float32) for name, value in known.items()}
+
+
+def test_what_stretches_draws_comes_whole():
+    arrays = polish_arrays() | stretched_arrays()
+    polish = _saved_polish.from_arrays(arrays, group=np.arange(3))
+    assert polish.stretch.bend.tolist() == pytest.approx([1.2] * 3)
+    assert polish.stretch.lean.tolist() == pytest.approx([0.1] * 3)
+    for name in stretched_arrays():
+        some = {key: array for key, array in arrays.items() if key != name}
+        with pytest.raises(ValueError, match=name):
+            _saved_polish.from_arrays(some, group=np.arange(3))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"bend": -0.1}, {"bend": 11}, {"unit": 0}, {"lean": -1}, {"lean": np.nan}]
+)
+def test_what_would_bend_draws_out_of_shape_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"range|finite"):
+        _saved_polish.from_arrays(
+            polish_arrays() | stretched_arrays(**wrong), group=np.arange(3)
+        )
+
+
+@pytest.mark.parametrize("name", ["in_median", "reach", "spread"])
 @pytest.mark.parametrize("value", [-0.1, np.nan])
 def test_shares_and_bounds_out_of_their_range_are_refused(name, value):
     said = {name: np.full(3, value, dtype=np.float32)}
-    with pytest.raises(ValueError, match=r"median|finite|reach|bend"):
+    with pytest.raises(ValueError, match=r"median|finite|reach|spread"):
         _saved_polish.from_arrays(polish_arrays() | said, group=np.arange(3))
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-# The doubt about what columns have in common, of logarithms of width and bend.
+# The doubt about a column when all are known, and about all, of logarithms of width and
+# bend.
 _DOUBT = 0.3
 _WIDTHS = (0.25, 2.0)
 _BENDS = (0.7, 2.0)
@@ -18,6 +19,7 @@ _N_BENDS = 22
 _KNEE = 3.0
 # So that no power of nothing is infinite.
 _LEAST = 1e-6
+_LEAN = 0.5
 # Rows are left out in so many groups to see what is chance.
 _N_GROUPS = 20
 # Fewer cells than this say nothing of a column.
@@ -29,27 +31,29 @@ class Stretch(nn.Module):
 
     Parameters
     ----------
-    spread, bend, unit, shift : Tensor, shape (d,)
-        Factor, exponent, the distance that counts as 1, and what is taken away.
+    spread, bend, unit, lean : Tensor, shape (d,)
+        Factor, exponent, the distance that counts as 1, and by what share distances
+        upwards are made smaller and those downwards larger.
 
     Notes
     -----
-    A distance δ becomes ρ δ min(|δ| / u, 3)ᵏ⁻¹ − c. With k > 1 small distances shrink
-    and large ones grow: draws of a smooth network have too few of both.
+    A distance δ becomes ρ (1 − a sign δ) δ min(|δ| / u, 3)ᵏ⁻¹. With k > 1 small
+    distances shrink and large ones grow: draws of a smooth network have too few of
+    both.
     """
 
     spread: Tensor
     bend: Tensor
     unit: Tensor
-    shift: Tensor
+    lean: Tensor
 
-    PARTS = ("spread", "bend", "unit", "shift")
+    PARTS = ("spread", "bend", "unit", "lean")
 
     def __init__(
-        self, spread: Tensor, bend: Tensor, unit: Tensor, shift: Tensor
+        self, spread: Tensor, bend: Tensor, unit: Tensor, lean: Tensor
     ) -> None:
         super().__init__()
-        parts = (spread, bend, unit, shift)
+        parts = (spread, bend, unit, lean)
         for name, part in zip(self.PARTS, parts, strict=True):
             self.register_buffer(name, part)
 
@@ -59,14 +63,19 @@ class Stretch(nn.Module):
         one = torch.ones_like(like)
         return cls(one, one.clone(), one.clone(), torch.zeros_like(like))
 
+    def parts(self) -> list[Tensor]:
+        """Return its tensors in order."""
+        return [getattr(self, name) for name in self.PARTS]
+
     @property
     def acts(self) -> Tensor:
         """Where distances do not stay what they are, shape ``(d,)``."""
-        return (self.spread != 1) | (self.bend != 1) | (self.shift != 0)
+        return (self.spread != 1) | (self.bend != 1) | (self.lean != 0)
 
     def forward(self, apart: Tensor) -> Tensor:
         """Stretch distances, shape ``(…, d)``."""
-        return self.spread * _bent(apart, self.unit, self.bend) - self.shift
+        side = 1 - self.lean * torch.sign(apart)
+        return self.spread * side * _bent(apart, self.unit, self.bend)
 
 
 def _bent(apart: Tensor, unit: Tensor, bend: Tensor | float) -> Tensor:
@@ -96,13 +105,15 @@ def find_stretch(
     row : Tensor of int64, shape (n,)
         Held-out row of each; it may come back.
     centred : Tensor of bool, shape (d,)
-        Where a column's distances are to have the mean that they had.
+        Where the mean of a column's distances is to be no other than if they were
+        stretched and not bent.
 
     Notes
     -----
     With f the distance bent by k, k brings E f² / (E|f|)² to E e² / (E|e|)²; the width
     √(E e² / E δ²) is that of the errors. Logarithms of both are weighed, by their
-    variance when groups of rows are left out, against the mean of all columns.
+    variance when groups of rows are left out, against the mean of all columns, and that
+    against 0.
     """
     apart, miss = apart.double(), miss.double()
     kinds = (drawn, missed)
@@ -127,9 +138,10 @@ def find_stretch(
     spread = width / moment(bend, 2)[0].clamp(min=1e-300).sqrt()
     bend, spread = (torch.where(judged, part, 1.0) for part in (bend, spread))
     stretch = Stretch(spread, bend, unit, torch.zeros_like(spread))
-    gone = torch.where(drawn, stretch(apart) - width * apart, 0.0).sum(dim=0)
-    gone = gone / n_drawn[0].clamp(min=1)
-    stretch.shift.copy_(torch.where(judged & centred, gone, 0.0))
+    bent = torch.where(drawn, stretch(apart), 0.0)
+    too_far = (bent - torch.where(drawn, width * apart, 0.0)).sum(dim=0)
+    lean = (too_far / bent.abs().sum(dim=0).clamp(min=1e-300)).clamp(-_LEAN, _LEAN)
+    stretch.lean.copy_(torch.where(judged & centred, lean, 0.0))
     return stretch.float()
 
 
@@ -164,12 +176,21 @@ def _bends(moment: Callable[[float, int], Tensor], peak: Tensor) -> Tensor:
 def _weighed(value: Tensor, judged: Tensor) -> Tensor:
     """Weigh values of columns, ``(1 + n_blocks, d)``, against that of all, (d,).
 
-    The first is of all rows, the others without a block of them each.
+    The first is of all rows, the others without a block of them each. That of all is
+    weighed against 0 likewise.
     """
     if not judged.any():
         return torch.zeros_like(value[0])
+    weight = _weight(value)
+    share = torch.where(judged, weight, 0.0)
+    of_all = (share * torch.where(judged, value, 0.0)).sum(dim=1, keepdim=True)
+    of_all = of_all / share.sum()
+    of_all = (_weight(of_all) * of_all[0]).expand_as(weight)
+    return torch.lerp(of_all, value[0], weight)
+
+
+def _weight(value: Tensor) -> Tensor:
+    """Return how far values with and without blocks, (1 + b, d), are believed, (d,)."""
     n_blocks = len(value) - 1
     chance = value[1:].var(dim=0, correction=0) * (n_blocks - 1)
-    weight = _DOUBT**2 / (_DOUBT**2 + chance)
-    of_all = (weight * value[0])[judged].sum() / weight[judged].sum()
-    return torch.lerp(of_all.expand_as(weight), value[0], weight)
+    return _DOUBT**2 / (_DOUBT**2 + chance)

@@ -19,6 +19,7 @@ _KINDS = {
     "depth": np.int64,
 }
 _MAX_DEPTH = 4_096
+_MAX_BEND = 10.0
 
 
 def to_arrays(polish: Polish) -> dict[str, np.ndarray]:
@@ -80,15 +81,21 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polis
 
 def _stretch(left: dict[str, np.ndarray], d: int) -> Stretch:
     """Build the stretch of draws; files of before have a spread alone."""
-    plain = Stretch.none(torch.ones(d))
     parts = {"spread": _numbers(left, "spread", (d,))}
-    for name in Stretch.PARTS[1:]:
-        is_there = name in left
-        parts[name] = (
-            _numbers(left, name, (d,)) if is_there else getattr(plain, name).numpy()
-        )
-    if not all((parts[name] > 0).all() for name in ("spread", "bend", "unit")):
-        raise ValueError("a spread, bend or unit is out of its range")
+    rest = [name for name in Stretch.PARTS if name in left]
+    if not (parts["spread"] > 0).all():
+        raise ValueError("a spread is out of its range")
+    if not rest:
+        plain = Stretch.none(torch.ones(d))
+        return Stretch(torch.from_numpy(parts["spread"].copy()), *plain.parts()[1:])
+    parts |= {name: _numbers(left, name, (d,)) for name in Stretch.PARTS[1:]}
+    sound = (
+        all((parts[name] > 0).all() for name in ("bend", "unit"))
+        and (parts["bend"] <= _MAX_BEND).all()
+        and (np.abs(parts["lean"]) < 1).all()
+    )
+    if not sound:
+        raise ValueError("a bend, unit or lean is out of its range")
     return Stretch(*(torch.from_numpy(part.copy()) for part in parts.values()))
 
 

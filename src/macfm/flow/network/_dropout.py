@@ -18,7 +18,8 @@ _LEAST = torch.iinfo(torch.int64).min
 class Dropout(nn.Dropout):
     """Drop units in training; inside `twins`, the same of both halves of a batch.
 
-    On a CPU shares are rounded to 1/256; those below it take torch's own way.
+    On a CPU shares are rounded to 1/256; those that would be rounded to nothing, or to
+    all, take torch's own way.
     """
 
     def __init__(self, p: float) -> None:
