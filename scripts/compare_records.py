@@ -16,6 +16,12 @@ prints the same beside the best value in the paper's tables, each over the error
 column mean, ours over that recorded and theirs over that printed: their masks are not
 ours, and under MAR and MNAR not drawn in the same way, but for
 `benchmarks/as_published`. `--masks 1` keeps to the first mask of each.
+
+    python scripts/compare_records.py benchmarks/main benchmarks/main --spread
+
+prints how wide macfm's draws are in the newer records: their spread over that of the
+errors, pooled and as the mean over columns, and the share of cells that their 90 %
+range holds; then the same by dataset, and the mean over datasets.
 """
 
 from __future__ import annotations
@@ -159,6 +165,24 @@ def beside_published(old: Path, new: Path, n_masks: int) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
+def spread_of_draws(new: Path, n_masks: int) -> pd.DataFrame:
+    """Return how wide macfm's draws are, by dataset and mechanism, over the masks."""
+    rows = []
+    for record in read_records(new, n_masks):
+        if record["method"] != "macfm":
+            continue
+        place, scores = place_of(record), record["scores"]["out"]
+        rows.append(
+            {
+                **{name: place[name] for name in PLACE[:2]},
+                "pooled": scores["spread_ratio"],
+                "by column": np.nanmean([*scores["spread_ratio_by_column"].values()]),
+                "coverage": scores["coverage_90"],
+            }
+        )
+    return pd.DataFrame(rows).groupby(PLACE[:2]).mean()
+
+
 def compare(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     """Return ratios new / old, and both accuracies, by dataset, mechanism, method."""
     common = old.index.intersection(new.index)
@@ -181,6 +205,7 @@ def main() -> int:
     which.add_argument(
         "--published", action="store_true", help="beside what was printed"
     )
+    which.add_argument("--spread", action="store_true", help="how wide draws are")
     parser.add_argument(
         "--masks", type=int, default=sys.maxsize, help="only the first so many"
     )
@@ -191,6 +216,12 @@ def main() -> int:
         found = beside(arguments.old, arguments.new, masks)
         print(found.to_string(index=False, float_format="%.3f"))
         print(found.groupby("score")["macfm is first"].agg(["sum", "size"]))
+        return 0
+    if arguments.spread:
+        wide = spread_of_draws(arguments.new, masks)
+        by_table = wide.groupby(level=0).mean()
+        for found in (wide, by_table, by_table.mean().to_frame("all").T):
+            print(found.to_string(float_format="%.2f"), end="\n\n")
         return 0
     table = compare(scores_of(arguments.old, masks), scores_of(arguments.new, masks))
     print("| " + " | ".join([*PLACE, *table.columns]) + " |")

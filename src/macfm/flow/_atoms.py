@@ -41,10 +41,14 @@ class Atoms:
     def spoken(self, x: Tensor) -> Tensor:
         """Tell of rows, shape ``(…, d)``, which numbers they say to be an atom."""
         said = torch.zeros_like(x, dtype=torch.bool)
-        p = (x[..., self.flag] - self.low) / (self.high - self.low)
+        p = self._chances(x)
         for k, j in enumerate(self.number.tolist()):
             said[..., j] |= p[..., k] > 0.5
         return said
+
+    def _chances(self, x: Tensor) -> Tensor:
+        """Return p of each atom, shape ``(…, k)``."""
+        return (x[..., self.flag.tolist()] - self.low) / (self.high - self.low)
 
     def snap(self, x: Tensor) -> Tensor:
         """Make rows, shape ``(…, d)``, say of every atom yes or no, and be it if yes.
@@ -54,7 +58,7 @@ class Atoms:
         if not len(self.flag):
             return x
         flags, numbers = self.flag.tolist(), self.number.tolist()
-        p = (x[..., flags] - self.low) / (self.high - self.low)
+        p = self._chances(x)
         x, largest = x.clone(), torch.full_like(x, 0.5)
         for k, j in enumerate(numbers):
             larger = p[..., k] > largest[..., j]

@@ -262,4 +262,4 @@ def _stretch(
         missed=scored & ~atoms.spoken(x),
         row=torch.arange(len(x), device=x.device) % validation.n_rows,
         centred=~repeats,
-    ).to(x.device)
+    )

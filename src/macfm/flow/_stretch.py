@@ -63,10 +63,6 @@ class Stretch(nn.Module):
         one = torch.ones_like(like)
         return cls(one, one.clone(), one.clone(), torch.zeros_like(like))
 
-    def parts(self) -> list[Tensor]:
-        """Return its tensors in order."""
-        return [getattr(self, name) for name in self.PARTS]
-
     @property
     def acts(self) -> Tensor:
         """Where distances do not stay what they are, shape ``(d,)``."""

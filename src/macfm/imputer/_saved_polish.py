@@ -81,22 +81,20 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polis
 
 def _stretch(left: dict[str, np.ndarray], d: int) -> Stretch:
     """Build the stretch of draws; files of before have a spread alone."""
-    parts = {"spread": _numbers(left, "spread", (d,))}
-    rest = [name for name in Stretch.PARTS if name in left]
-    if not (parts["spread"] > 0).all():
-        raise ValueError("a spread is out of its range")
-    if not rest:
-        plain = Stretch.none(torch.ones(d))
-        return Stretch(torch.from_numpy(parts["spread"].copy()), *plain.parts()[1:])
-    parts |= {name: _numbers(left, name, (d,)) for name in Stretch.PARTS[1:]}
+    known = {"spread": _numbers(left, "spread", (d,))}
+    if any(name in left for name in Stretch.PARTS):
+        known |= {name: _numbers(left, name, (d,)) for name in Stretch.PARTS[1:]}
+    stretch = Stretch.none(torch.ones(d))
+    for name, array in known.items():
+        getattr(stretch, name).copy_(torch.from_numpy(array))
     sound = (
-        all((parts[name] > 0).all() for name in ("bend", "unit"))
-        and (parts["bend"] <= _MAX_BEND).all()
-        and (np.abs(parts["lean"]) < 1).all()
+        bool((torch.stack([stretch.spread, stretch.bend, stretch.unit]) > 0).all())
+        and bool((stretch.bend <= _MAX_BEND).all())
+        and bool((stretch.lean.abs() < 1).all())
     )
     if not sound:
-        raise ValueError("a bend, unit or lean is out of its range")
-    return Stretch(*(torch.from_numpy(part.copy()) for part in parts.values()))
+        raise ValueError("a spread, bend, unit or lean is out of its range")
+    return stretch
 
 
 def _numbers(
