@@ -21,19 +21,23 @@ from macfm.flow._solver import SolverConfig
 from macfm.flow._validation import Validation, hold_out, make_validation
 
 # A ridge counts like so many rows of independent columns. The least one is taken whose
-# squared error on hidden cells of left-out rows is within a standard error of the best,
-# or within this share of it: a larger one would bend the slopes between columns. In few
-# rows the standard error is so large that anything would pass, so it counts in
-# proportion.
+# squared error on hidden cells of left-out rows is within a quarter of a standard error
+# of the best, or within this share of it: a larger one would bend the slopes between
+# columns. In few rows the standard error is so large that anything would pass, so it
+# counts in proportion.
 _ROWS_FOR_SLACK = 200
-_SLACK = 0.04
-_PSEUDO_ROWS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
+_STANDARD_ERRORS = 0.25
+_SLACK = 0.01
+_PSEUDO_ROWS = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 _LEAST_RIDGE = 1e-4
 _N_FOLDS = 4
 # With more coordinates two folds of fewer rows must do.
 _FEW_COORDINATES = 40
 _MAX_WIDE_ROWS = 500
-_HIDE_RATE = 0.2
+# Left-out rows hide so many of their columns, so many times over: a guide that is right
+# of whole rows alone is of no use.
+_HIDE_RATE = 0.4
+_N_HIDINGS = 3
 _MAX_ITER, _TRIAL_ITER = 50, 15
 _TOL = 1e-4
 # A covariance is as good from so many rows or cells, and EM much faster.
@@ -283,7 +287,8 @@ def _choose_ridge(
     errors = np.zeros((len(ridges), len(rows)))
     for k in range(n_folds):
         left_out = np.arange(len(rows)) % n_folds == k
-        here, there = rows[~left_out], rows[left_out]
+        here, there = rows[~left_out], np.tile(rows[left_out], _N_HIDINGS)
+        number = np.tile(np.flatnonzero(left_out), _N_HIDINGS)
         hidden = rng.random((len(there), int(group.max()) + 1)) < _HIDE_RATE
         hidden = hidden[:, group] & observed[there]
         moments = None
@@ -298,10 +303,10 @@ def _choose_ridge(
             ):
                 miss = x[there][some[:, None], unknown] - center
                 scored = np.where(hidden[some[:, None], unknown], miss, 0.0)
-                errors[place, np.flatnonzero(left_out)[some]] = (scored**2).sum(axis=1)
+                np.add.at(errors[place], number[some], (scored**2).sum(axis=1))
     best = errors[errors.sum(axis=1).argmin()]
     gap = errors - best
-    share = min(len(rows) / _ROWS_FOR_SLACK, 1.0)
+    share = _STANDARD_ERRORS * min(len(rows) / _ROWS_FOR_SLACK, 1.0)
     slack = share * gap.std(axis=1) / np.sqrt(len(rows))
     good = gap.mean(axis=1) <= np.maximum(slack, _SLACK * best.mean())
     return float(ridges[good].min())
