@@ -29,10 +29,11 @@ _DOUBT = 0.15
 # Where networks err by less than this, in standard deviations, trees that are further
 # from them than on any held-out row flatten what a line continues.
 _NEARLY_EXACT = 0.2
-# How far beyond their share trees may be believed in a median, of the way to 1, and
-# what is thought of it before held-out rows speak.
+# How far beyond their share trees may be believed in a median, of the way to 1, what is
+# thought of it before held-out rows speak, and how sure these must be to object.
 _FURTHER = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 _FURTHER_BEFORE = 0.5
+_STANDARD_ERRORS = 0.5
 # Draws are judged by so many coordinates: a GPU has time for all.
 _MAX_DRAWN_CELLS = {"cpu": 120_000, "cuda": 4_000_000}
 
@@ -91,7 +92,7 @@ def calibrate(
     that networks find to 0.2 standard deviations, |f − m| is cut to the largest of
     held-out rows: trees flatten what a line continues. Where a median is asked for,
     that of the trees counts for b + k (1 − b), k the nearest to 0.5 of those whose
-    absolute error is within a standard error of the lowest; in numbers that networks
+    absolute error is within half a standard error of the lowest; in numbers that networks
     find to 0.2 standard deviations, for b. `find_stretch` says how wide draws are.
     """
     known = [
@@ -227,7 +228,8 @@ def _further(
         errors.append(miss.sum(dim=1).view(-1, validation.n_rows).sum(dim=0))
     by_row = torch.stack(errors)
     beyond = by_row - by_row[by_row.sum(dim=1).argmin()]
-    near = beyond.sum(dim=1) <= beyond.square().sum(dim=1).sqrt()
+    error = beyond.square().sum(dim=1).sqrt()
+    near = beyond.sum(dim=1) <= _STANDARD_ERRORS * error
     good = [k for k, is_near in zip(_FURTHER, near.tolist(), strict=True) if is_near]
     return min(good, key=lambda k: abs(k - _FURTHER_BEFORE))
 
