@@ -92,8 +92,9 @@ def calibrate(
     that networks find to 0.2 standard deviations, |f − m| is cut to the largest of
     held-out rows: trees flatten what a line continues. Where a median is asked for,
     that of the trees counts for b + k (1 − b), k the nearest to 0.5 of those whose
-    absolute error is within half a standard error of the lowest; in numbers that networks
-    find to 0.2 standard deviations, for b. `find_stretch` says how wide draws are.
+    absolute error is within half a standard error of the lowest; in numbers that
+    networks find to 0.2 standard deviations, for b. `find_stretch` says how wide draws
+    are.
     """
     known = [
         Levels(place, codes)
