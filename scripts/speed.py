@@ -131,7 +131,7 @@ def growth(
 
 def rows_part(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Grow the rows of a table of 16 columns."""
-    sizes = [(n, 16) for n in ROWS if n <= options.most_rows]
+    sizes = [(n, 16) for n in ROWS if options.least_rows <= n <= options.most_rows]
     return growth(sizes, options, only_fill=True)
 
 
@@ -239,6 +239,7 @@ def main() -> None:
     parser.add_argument("--tables", default=TABLES, help="of the part `tables`")
     parser.add_argument("--data-dir", default=os.environ.get("MACFM_DATA"))
     parser.add_argument("--budget", type=float, help="seconds of a fit")
+    parser.add_argument("--least-rows", type=int, default=ROWS[0])
     parser.add_argument("--most-rows", type=int, default=ROWS[-2])
     parser.add_argument("--most-columns", type=int, default=COLUMNS[-1])
     parser.add_argument("--trajectories", action="store_true")

@@ -17,10 +17,11 @@ from macfm.flow import (
     SolverConfig,
     Stretch,
     Validation,
+    Witness,
     calibrate,
     make_schedule,
 )
-from macfm.flow._calibrate import _BEFORE, _share, _weighed
+from macfm.flow._calibrate import _BEFORE, _share, _Testimony, _weighed
 from macfm.flow._polish import Center
 
 D = 3
@@ -79,11 +80,10 @@ def held_out(x):
     )
 
 
-def found(x, trees, *, is_num=None, levels=(), atoms=NONE, scale=1.0):
+def found(x, trees, *, folds=(), is_num=None, levels=(), atoms=NONE, scale=1.0):
     return calibrate(
-        guide_alone(scale),
-        trees,
-        held_out(x),
+        Witness(guide_alone(scale), trees, held_out(x)),
+        [Witness(guide_alone(scale), *fold) for fold in folds],
         levels=levels,
         atoms=atoms,
         group=torch.arange(D),
@@ -92,6 +92,16 @@ def found(x, trees, *, is_num=None, levels=(), atoms=NONE, scale=1.0):
         solver=SOLVER,
         generator=torch.Generator().manual_seed(0),
     ).polish
+
+
+def said(share, n):
+    """What trees say that should be believed to this share: 0, that they are silent."""
+    x = noise(n)
+    rows = held_out(x)
+    change = x / share if share else torch.zeros_like(x)
+    mean = torch.where(rows.masks.cond, x, 0.0)
+    center = Center(networks=mean, polished=mean + 0.5 * change)
+    return _Testimony(polish=None, center=center, validation=rows)
 
 
 def noise(n=4_000):
@@ -135,11 +145,36 @@ def test_a_share_is_what_was_thought_until_several_rows_agree():
 
 
 def test_without_a_word_of_held_out_rows_each_kind_has_its_own_share():
-    x = noise(50)
-    silent = Center(networks=x, polished=x)
     is_num = torch.tensor([True, False, True])
-    share = _share(silent, held_out(x), group=torch.arange(D), is_num=is_num)
+    share = _share(said(0.0, 50), [], group=torch.arange(D), is_num=is_num)
     torch.testing.assert_close(share, torch.tensor([0.3, 0.5, 0.3]))
+
+
+def test_folds_say_what_is_thought_before_held_out_rows_speak():
+    def share(held, *folds):
+        is_num = torch.tensor([True, False, True])
+        return _share(held, folds, group=torch.arange(D), is_num=is_num)
+
+    everywhere = torch.ones(D)
+    folds = [said(0.8, 200), said(0.8, 200)]
+    # the change by trees is right in four fifths of its length
+    torch.testing.assert_close(share(said(0.0, 9), *folds), 0.8 * everywhere)
+    torch.testing.assert_close(share(said(0.4, 4_000), *folds), 0.4 * everywhere)
+    # those without a word leave things as they are
+    torch.testing.assert_close(share(said(0.0, 9), said(0.0, 9)), share(said(0.0, 9)))
+
+
+def test_folds_are_heard_of_medians_too():
+    # trees are right, but of a few held-out rows they are wrong
+    x = noise(400)
+    x[:, 0] = 2 * (x[:, 2] > 0).float() - 1
+    knows = Says([0], lambda row: 2 * (row[:, 2:] > 0).float() - 1)
+    few = x[:6].clone()
+    few[:, 0] *= -1
+    alone = found(few, [knows])
+    advised = found(few, [knows], folds=[([knows], held_out(x))])
+    assert advised.share[0] > alone.share[0]
+    assert advised.in_median[0] > max(alone.in_median[0], advised.share[0])
 
 
 def test_trees_are_held_near_networks_that_are_nearly_exact():

@@ -726,6 +726,27 @@ def test_trees_are_told_what_is_left_of_the_budget(monkeypatch):
     np.testing.assert_array_equal(model.transform(x), networks.transform(x))
 
 
+def test_few_rows_are_left_out_in_turn_and_many_are_not(monkeypatch):
+    import macfm.imputer._training as training
+
+    leave_out, n_asked = training.leave_out, []
+
+    def asked(rows, **kwargs):
+        n_asked.append(len(rows.with_held_out()[0]))
+        return leave_out(rows, **kwargs)
+
+    monkeypatch.setattr(training, "leave_out", asked)
+    x = array()
+    few = imputer().fit(x)
+    assert n_asked == [len(x)]
+    monkeypatch.setattr(training, "_FOLDED_ROWS", len(x))
+    many = imputer().fit(x)
+    imputer(n_trees=0).fit(x)  # there is nothing to hear about
+    assert len(n_asked) == 1
+    shares = few.network_.polish.share, many.network_.polish.share
+    assert not np.array_equal(*shares)
+
+
 def test_settings_in_force_are_shown():
     x = np.random.default_rng(0).normal(size=(50, 3))
     model = imputer(preset="paper", d_model=None).fit(x)

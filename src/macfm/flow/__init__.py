@@ -1,14 +1,15 @@
 """The method: mask-aware conditional flow matching over encoded rows, in torch."""
 
 from macfm.flow._atoms import Atoms
-from macfm.flow._calibrate import Calibration, calibrate
+from macfm.flow._calibrate import Calibration, Witness, calibrate
 from macfm.flow._cells import (
     CellWeights,
     cell_variances,
     cells_of,
     weigh_cells,
 )
-from macfm.flow._forest import ColumnTrees, fit_trees
+from macfm.flow._folds import Fold, leave_out
+from macfm.flow._forest import ColumnTrees, Fill, fit_trees
 from macfm.flow._gaussian import fit_gaussian
 from macfm.flow._grove import MAX_STEP
 from macfm.flow._guide import MAX_COORDINATES, Gaussian, Guess
@@ -90,6 +91,8 @@ __all__ = [
     "Cosine",
     "Ensemble",
     "Evaluation",
+    "Fill",
+    "Fold",
     "Gaussian",
     "Guess",
     "GuidedEnsemble",
@@ -124,6 +127,7 @@ __all__ = [
     "TrainingRows",
     "TransformerVelocity",
     "Validation",
+    "Witness",
     "add_input_noise",
     "aggregate",
     "as_records",
@@ -145,6 +149,7 @@ __all__ = [
     "integrate",
     "keyed_normal",
     "known_mean",
+    "leave_out",
     "make_network",
     "make_schedule",
     "make_validation",

@@ -22,8 +22,8 @@ from macfm.flow.network import GuidedEnsemble
 
 # Trees that are hardly believed are not worth keeping.
 _LEAST_SHARE = 0.03
-# What trees are believed before held-out rows speak, of numbers and of categories, and
-# the doubt about it: of all columns together, and of one when all are known.
+# What trees are believed before any row speaks, of numbers and of categories, and the
+# doubt about it: of all columns together, and of one when all are known.
 _BEFORE = 0.3, 0.5
 _DOUBT = 0.15
 # Where networks err by less than this, in standard deviations, trees that are further
@@ -48,10 +48,45 @@ class Calibration:
     """The held-out rows' mean with it, shape ``(n, d)``."""
 
 
+@dataclass(frozen=True)
+class Witness:
+    """A network and trees, and rows that neither has seen."""
+
+    network: GuidedEnsemble
+    """What finds hidden cells."""
+    trees: Sequence[ColumnTrees]
+    """What changes the answer."""
+    validation: Validation
+    """The rows."""
+
+
+@dataclass(frozen=True)
+class _Testimony:
+    """What a witness says of its rows, and trees as far as they are believed."""
+
+    polish: Polish
+    """How far they are."""
+    center: Center
+    """Mean of the network, and with the trees."""
+    validation: Validation
+    """The rows."""
+
+    @classmethod
+    def of(cls, polish: Polish, mean: Tensor, validation: Validation) -> _Testimony:
+        """Hear the trees of a polish about rows whose networks' mean is known."""
+        x, m_cond = validation.x, validation.masks.cond
+        center = polish.center(x, m_cond, mean, n_rows=len(x))
+        return cls(polish=polish, center=center, validation=validation)
+
+    def medians(self) -> Tensor:
+        """Return what the middle one of the trees says, shape ``(n, d)``."""
+        m_cond = self.validation.masks.cond
+        return self.polish.medians(m_cond, self.center, n_rows=len(m_cond))
+
+
 def calibrate(
-    network: GuidedEnsemble,
-    trees: Sequence[ColumnTrees],
-    validation: Validation,
+    held_out: Witness,
+    folds: Sequence[Witness],
     *,
     levels: Sequence[tuple[Tensor, Tensor]],
     atoms: Atoms,
@@ -65,12 +100,11 @@ def calibrate(
 
     Parameters
     ----------
-    network : GuidedEnsemble
-        The trained networks.
-    trees : sequence of ColumnTrees
-        Grown on other rows than those of `validation`.
-    validation : Validation
-        Held-out rows.
+    held_out : Witness
+        The trained networks, the trees, and the held-out rows.
+    folds : sequence of Witness
+        Of few rows, all that were left out in turn, by guides and trees of the others;
+        empty where held-out rows alone are asked.
     levels : sequence of tuple of Tensor
         Coordinates and encoded categories of each column of categories.
     atoms : Atoms
@@ -88,11 +122,13 @@ def calibrate(
     the share that minimises Σ (e − b (f − m))² is A / B, A = Σ e (f − m),
     B = Σ (f − m)². With v its variance when rows are left out one by one, what counts
     is that of all columns of numbers, or of categories, drawn towards 0.3 or 0.5 by
-    v / (0.15² + v), and a column's own, drawn likewise towards that of all. In numbers
-    that networks find to 0.2 standard deviations, |f − m| is cut to the largest of
-    held-out rows: trees flatten what a line continues. Where a median is asked for,
-    that of the trees counts for b + k (1 − b), k the nearest to 0.5 of those whose
-    absolute error is within half a standard error of the lowest; in numbers that
+    v / (0.15² + v), and a column's own, drawn likewise towards that of all. With folds
+    this comes from them, and what held-out rows say of a column is drawn likewise
+    towards what its folds said. In numbers that networks find to 0.2 standard
+    deviations, |f − m| is cut to the largest of held-out rows: trees flatten what a
+    line continues. Where a median is asked for, that of the trees counts for
+    b + k (1 − b), k the nearest to 0.5 of those whose absolute error, on held-out rows
+    and in folds, is within half a standard error of the lowest; in numbers that
     networks find to 0.2 standard deviations, for b. `find_stretch` says how wide draws
     are.
     """
@@ -101,23 +137,27 @@ def calibrate(
         for place, codes in levels
         if 1 < len(codes) <= len(place) + 1
     ]
-    ones = torch.ones(len(group), device=group.device)
+    trees = held_out.trees
     moves = is_num.index_fill(0, atoms.number, False)
+    ones = torch.ones(len(group), device=group.device)
     none = Stretch.none(ones)
-    half = Polish(
-        trees,
-        0.5 * ones,
-        moves,
-        stretch=none,
-        levels=(),
-        reach=None,
-        in_median=None,
-    )
-    mean = validation.mean(network, path=path)
-    rows = validation.x, validation.masks.cond, mean
-    center = half.center(*rows, n_rows=len(validation.x))
-    share = _share(center, validation, group=group, is_num=is_num)
-    reach = _reach(center, validation, is_num=is_num)
+
+    def heard(witness: Witness) -> _Testimony:
+        half = Polish(
+            witness.trees,
+            0.5 * ones,
+            moves,
+            stretch=none,
+            levels=(),
+            reach=None,
+            in_median=None,
+        )
+        mean = witness.validation.mean(witness.network, path=path)
+        return _Testimony.of(half, mean, witness.validation)
+
+    first, others = heard(held_out), [heard(one) for one in folds]
+    share = _share(first, others, group=group, is_num=is_num)
+    reach = _reach(first, is_num=is_num)
     # Categories in bits cannot be drawn again, so trees have no say in them.
     spoken, grown = is_num.clone(), torch.zeros_like(is_num)
     for one in known:
@@ -139,30 +179,56 @@ def calibrate(
         in_median=None,
     )
     polish = polish.to(group.device)
-    center = polish.center(*rows, n_rows=len(validation.x))
+    last = _Testimony.of(polish, first.center.networks, held_out.validation)
     if kept:
-        median = polish.medians(rows[1], center, n_rows=len(validation.x))
         # Where networks are nearly exact, so is their median.
         loose = moves & torch.isinf(reach)
-        further = _further(center, median, validation, share=share, numbers=loose)
+        further = _further([last, *others], share=share, numbers=loose)
         polish.in_median = share + further * (1 - share) * ((share > 0) & loose)
     polish.stretch = _stretch(
-        network,
-        center,
-        validation,
+        held_out.network,
+        last,
         atoms=atoms,
         is_num=is_num,
         path=path,
         solver=solver,
         generator=generator,
     )
-    return Calibration(polish=polish, mean=center.polished)
+    return Calibration(polish=polish, mean=last.center.polished)
 
 
 def _share(
-    center: Center, validation: Validation, *, group: Tensor, is_num: Tensor
+    held_out: _Testimony,
+    folds: Sequence[_Testimony],
+    *,
+    group: Tensor,
+    is_num: Tensor,
 ) -> Tensor:
-    """Return the share of trees by coordinate, from a center with half of them."""
+    """Return the share of trees by coordinate, from what is said by half of them."""
+    n_columns = int(group.max()) + 1
+    numeric = torch.zeros(n_columns, dtype=torch.bool, device=group.device)
+    numeric[group[is_num]] = True
+    product, square = _said(held_out, group)
+    told = [_said(one, group) for one in folds]
+    left_out = [torch.cat(parts) for parts in zip(*told, strict=True)]
+    share = product.new_zeros(n_columns)
+    for kind, believed in zip((numeric, ~numeric), _BEFORE, strict=True):
+        before = product.new_full((1,), believed)
+        a, b = product[:, kind], square[:, kind]
+        if folds:
+            before = _of_each(*(part[:, kind] for part in left_out), before=before)
+            share[kind] = _weighed(a, b, before=before.clamp(0.0, 1.0))
+        else:
+            share[kind] = _of_each(a, b, before=before)
+    return share.clamp(0.0, 1.0)[group].to(held_out.center.networks.dtype)
+
+
+def _said(testimony: _Testimony, group: Tensor) -> tuple[Tensor, Tensor]:
+    """Return e (f − m) and (f − m)² by row and column, ``(n_rows, n_columns)``.
+
+    Trees are believed by half.
+    """
+    validation, center = testimony.validation, testimony.center
     scored = validation.masks.tgt
     e = torch.where(scored, validation.x - center.networks, 0.0).double()
     change = 2 * (center.polished - center.networks)
@@ -172,19 +238,18 @@ def _share(
         by_column(part, group, n_columns, validation.n_rows)
         for part in (e * change, change.square())
     )
-    numeric = torch.zeros(n_columns, dtype=torch.bool, device=group.device)
-    numeric[group[is_num]] = True
-    share = product.new_zeros(n_columns)
-    for kind, believed in zip((numeric, ~numeric), _BEFORE, strict=True):
-        before = product.new_full((1,), believed)
-        a, b = product[:, kind], square[:, kind]
-        of_all = a.sum(dim=1, keepdim=True), b.sum(dim=1, keepdim=True)
-        share[kind] = _weighed(a, b, before=_weighed(*of_all, before=before))
-    return share.clamp(0.0, 1.0)[group].to(validation.x.dtype)
+    return product, square
 
 
-def _reach(center: Center, validation: Validation, *, is_num: Tensor) -> Tensor:
-    """Return how far trees may be from the mean, from a center with half of them."""
+def _of_each(product: Tensor, square: Tensor, *, before: Tensor) -> Tensor:
+    """Weigh what rows say of each column against what they say of all, ``(g,)``."""
+    of_all = product.sum(dim=1, keepdim=True), square.sum(dim=1, keepdim=True)
+    return _weighed(product, square, before=_weighed(*of_all, before=before))
+
+
+def _reach(held_out: _Testimony, *, is_num: Tensor) -> Tensor:
+    """Return how far trees may be from the mean, from what half of them says."""
+    validation, center = held_out.validation, held_out.center
     scored = validation.masks.tgt & is_num
     change = torch.where(scored, 2 * (center.polished - center.networks), 0.0)
     miss = torch.where(scored, validation.x - center.networks, 0.0).double()
@@ -210,24 +275,15 @@ def _weighed(product: Tensor, square: Tensor, *, before: Tensor) -> Tensor:
 
 
 def _further(
-    center: Center,
-    median: Tensor,
-    validation: Validation,
-    *,
-    share: Tensor,
-    numbers: Tensor,
+    testimonies: Sequence[_Testimony], *, share: Tensor, numbers: Tensor
 ) -> float:
     """Return how far beyond their share the trees' median lowers absolute errors.
 
     The networks' mean stands for their median, which draws alone would tell.
     """
-    scored = validation.masks.tgt & numbers & (share > 0)
-    errors = []
-    for further in _FURTHER:
-        found = torch.lerp(center.networks, median, share + further * (1 - share))
-        miss = torch.where(scored, found - validation.x, 0.0).double().abs()
-        errors.append(miss.sum(dim=1).view(-1, validation.n_rows).sum(dim=0))
-    by_row = torch.stack(errors)
+    by_row = torch.cat(
+        [_misses(one, share=share, numbers=numbers) for one in testimonies], dim=1
+    )
     beyond = by_row - by_row[by_row.sum(dim=1).argmin()]
     error = beyond.square().sum(dim=1).sqrt()
     near = beyond.sum(dim=1) <= _STANDARD_ERRORS * error
@@ -235,10 +291,22 @@ def _further(
     return min(good, key=lambda k: abs(k - _FURTHER_BEFORE))
 
 
+def _misses(testimony: _Testimony, *, share: Tensor, numbers: Tensor) -> Tensor:
+    """Return absolute errors of rows, each way of `_FURTHER`, ``(n_ways, n_rows)``."""
+    validation, networks = testimony.validation, testimony.center.networks
+    medians = testimony.medians()
+    scored = validation.masks.tgt & numbers & (share > 0)
+    errors = []
+    for further in _FURTHER:
+        found = torch.lerp(networks, medians, share + further * (1 - share))
+        miss = torch.where(scored, found - validation.x, 0.0).double().abs()
+        errors.append(miss.sum(dim=1).view(-1, validation.n_rows).sum(dim=0))
+    return torch.stack(errors)
+
+
 def _stretch(
     network: GuidedEnsemble,
-    center: Center,
-    validation: Validation,
+    held_out: _Testimony,
     *,
     atoms: Atoms,
     is_num: Tensor,
@@ -250,6 +318,7 @@ def _stretch(
 
     Of numbers that repeat a value, those count that are another, drawn or true.
     """
+    validation, center = held_out.validation, held_out.center
     most = _MAX_DRAWN_CELLS[validation.x.device.type]
     rows = slice(0, max(most // validation.x.shape[1], 1))
     x, m_cond = validation.x[rows], validation.masks.cond[rows]

@@ -92,6 +92,8 @@ class TrainingRows:
     """The Gaussian of the rows to train on."""
     whole_guide: Gaussian | None
     """The Gaussian of all rows, for use after training."""
+    ridge: float | None
+    """What both Gaussians add to the variances."""
 
     @property
     def has_guesses(self) -> bool:
@@ -110,6 +112,21 @@ class TrainingRows:
         if weights is not None and self.held_weights is not None:
             weights = torch.cat([weights, self.held_weights])
         return torch.cat([self.x, x]), torch.cat([self.observed, observed]), weights
+
+    def guide_of(
+        self, x: Tensor, observed: Tensor, *, weights: Tensor | None
+    ) -> Gaussian:
+        """Return the Gaussian of some of the rows, with the same ridge."""
+        assert self.ridge is not None
+        with threadpool_limits(limits=1, user_api="blas"):
+            moments = _fit(
+                x.cpu().numpy(),
+                observed.cpu().numpy(),
+                self.ridge,
+                weights=None if weights is None else weights.cpu().numpy(),
+                device=x.device,
+            )
+        return _gaussian(*moments).to(x.device)
 
     def guess_again(
         self,
@@ -185,7 +202,7 @@ def prepare_rows(
     if config.move_missing:
         rules = find_rules(*known, group=group, is_num=is_num)
 
-    guide = whole_guide = None
+    guide = whole_guide = ridge = None
     if config.guide and x.shape[1] <= MAX_COORDINATES:
         # Products and inverses of numpy have last bits that depend on its threads.
         with threadpool_limits(limits=1, user_api="blas"):
@@ -234,6 +251,7 @@ def prepare_rows(
         atoms=atoms.to(device),
         guide=guide,
         whole_guide=whole_guide,
+        ridge=ridge,
     )
 
 

@@ -16,8 +16,10 @@ from macfm.flow import (
     N_KNOTS,
     Atoms,
     Calibration,
+    ColumnTrees,
     Ensemble,
     Evaluation,
+    Fill,
     GuidedEnsemble,
     RowConfig,
     SolverConfig,
@@ -26,11 +28,13 @@ from macfm.flow import (
     TrainingRows,
     TrainResult,
     Validation,
+    Witness,
     as_records,
     calibrate,
     cell_variances,
     cells_of,
     fit_trees,
+    leave_out,
     make_network,
     mean_rows,
     measure_trust,
@@ -48,6 +52,11 @@ from macfm.table import TableEncoder
 _LEAST_SECONDS = 1e-3
 # Below this many rows trees are grown again from all of them, held-out ones included.
 _FEW_ROWS = 2_000
+# Below this many, all are left out in turn to hear what trees are worth, with a part of
+# the trees: held-out rows are too few to tell.
+_FOLDED_ROWS = 1_500
+_N_FOLDS = 4
+_FOLD_TREES = 3
 # Share of a budget that is left for trees.
 _TREES_SHARE = 0.25
 # Draws are judged by this solver: that of the read-out may change after fit.
@@ -351,28 +360,16 @@ class _Course:
     def _polish(self, network: GuidedEnsemble, known: Validation) -> Calibration:
         """Grow trees in the time that is left, and hear what held-out rows say."""
         rows, settings = self.rows, self.settings
-        fit = partial(
-            fit_trees,
-            group=self.group,
-            fill=partial(mean_rows, network, path=settings.path),
-            n_trees=settings.values["n_trees"],
-            n_jobs=torch.get_num_threads(),
-        )
-        trees, began = [], time.perf_counter()
+        fill = partial(mean_rows, network, path=settings.path)
+        trees, folds, began = [], [], time.perf_counter()
         if settings.values["n_trees"]:
-            trees = fit(
-                rows.x,
-                rows.observed,
-                weights=rows.weights,
-                rng=np.random.default_rng(self.seed),
-                max_seconds=self._seconds_left(),
-                only=None,
-            )
+            trees = self._trees(rows.x, rows.observed, rows.weights, fill=fill)
         seconds = time.perf_counter() - began
+        if trees and 2 * seconds < self._seconds_left():
+            folds = self._folds()
         found = calibrate(
-            network,
-            trees,
-            known,
+            Witness(network, trees, known),
+            folds,
             levels=rows.levels,
             atoms=rows.atoms,
             group=self.group,
@@ -383,17 +380,57 @@ class _Course:
         )
         polish, few = found.polish, len(rows.x) < _FEW_ROWS
         if len(polish.trees) and few and seconds < self._seconds_left():
-            x, observed, weights = rows.with_held_out()
-            grown = fit(
-                x,
-                observed,
-                weights=weights,
-                rng=np.random.default_rng(self.seed),
-                max_seconds=math.inf,
-                only=polish.share > 0,
+            everything = rows.with_held_out()
+            grown = self._trees(
+                *everything, fill=fill, in_time=False, only=polish.share > 0
             )
             return replace(found, polish=polish.with_trees(grown))
         return found
+
+    def _trees(
+        self,
+        x: Tensor,
+        observed: Tensor,
+        weights: Tensor | None,
+        *,
+        fill: Fill,
+        part: int = 1,
+        in_time: bool = True,
+        only: Tensor | None = None,
+    ) -> list[ColumnTrees]:
+        """Grow a part of the trees from rows that are filled so, in the time left."""
+        return fit_trees(
+            x,
+            observed,
+            weights=weights,
+            group=self.group,
+            fill=fill,
+            n_trees=-(-self.settings.values["n_trees"] // part),
+            n_jobs=torch.get_num_threads(),
+            rng=np.random.default_rng(self.seed),
+            max_seconds=self._seconds_left() if in_time else math.inf,
+            only=only,
+        )
+
+    def _folds(self) -> list[Witness]:
+        """Hear about few rows from those that are not among them; none in a hurry."""
+        known = self.rows.validation
+        n_rows = len(self.rows.x) + (0 if known is None else known.n_rows)
+        if n_rows >= _FOLDED_ROWS:
+            return []
+        path, witnesses = self.settings.path, []
+        for fold in leave_out(
+            self.rows, n_folds=_N_FOLDS, group=self.group, path=path, seed=self.seed
+        ):
+            trees = self._trees(
+                fold.x,
+                fold.observed,
+                fold.weights,
+                fill=partial(mean_rows, fold.guide, path=path),
+                part=_FOLD_TREES,
+            )
+            witnesses.append(Witness(fold.guide, trees, fold.validation))
+        return witnesses if self._seconds_left() > 0 else []
 
     def _seconds_left(self) -> float:
         """Return what is left of the time budget, infinitely much without one."""
