@@ -1,10 +1,12 @@
 """Draw how time and memory grow with a table, from a record of `speed.py`.
 
-    python scripts/plot_speed.py benchmarks/speed/cpu.json docs/images/growth.png
+    python scripts/plot_speed.py benchmarks/speed/cpu.json growth.png
+    python scripts/plot_speed.py CPU.json growth.png --gpu benchmarks/speed/gpu_rows.json
 
 Left against the rows that are filled after one fit of at most 10,000 of them, right
 against the columns of 2,000 rows; above seconds, below the most memory held. Both
-axes are logarithmic: what grows in proportion is parallel to the dotted line.
+axes are logarithmic: what grows in proportion is parallel to the dotted line. A record
+of a GPU adds, dashed, what filling takes there and the host's memory.
 """
 
 from __future__ import annotations
@@ -21,6 +23,25 @@ from macfm.plot import THEMES
 COLORS = {"fit": "#0072b2", "fill": "#d55e00", "peak memory, MB": "#009e73"}
 PANELS = {"rows": "rows filled, 16 columns", "columns": "columns, 2,000 rows"}
 HEIGHTS = {"seconds": ("fit", "fill"), "MB": ("peak memory, MB",)}
+
+
+def draw_gpu(ax: plt.Axes, record: dict[str, Any], name: str) -> None:
+    """Draw what a GPU took against rows, with its last value."""
+    results = record["results"]["rows"]
+    sizes, values = ([result[key] for result in results] for key in ("rows", name))
+    device = record["device"].removeprefix("NVIDIA ")
+    label = f"{name}, {device}"
+    ax.plot(sizes, values, "o--", color=COLORS[name], ms=3, lw=1.0, label=label)
+    ax.annotate(
+        f"{values[-1]:,.0f}",
+        (sizes[-1], values[-1]),
+        xytext=(5, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8,
+        color=COLORS[name],
+    )
+    ax.legend(fontsize=8, labelcolor=THEMES["light"].ink, edgecolor="none")
 
 
 def draw(
@@ -57,6 +78,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("record", type=Path, help="JSON file of speed.py")
     parser.add_argument("picture", type=Path, help="PNG file to write")
+    parser.add_argument("--gpu", type=Path, help="JSON file of its part `rows` there")
     options = parser.parse_args()
     results = json.loads(options.record.read_text())["results"]
     figure, axes = plt.subplots(2, 2, figsize=(9, 6), sharex="col")
@@ -65,6 +87,8 @@ def main() -> None:
         sizes = [result[part] for result in results[part]]
         for ax, (unit, names) in zip(column, HEIGHTS.items(), strict=True):
             draw(ax, sizes, results[part], names)
+            if options.gpu is not None and part == "rows":
+                draw_gpu(ax, json.loads(options.gpu.read_text()), names[-1])
             ax.set_title(unit, loc="left", fontsize=9, color=ink)
         column[-1].set_xlabel(words, fontsize=9, color=ink)
     figure.tight_layout()
