@@ -1,7 +1,7 @@
 """Draw how time and memory grow with a table, from a record of `speed.py`.
 
     python scripts/plot_speed.py benchmarks/speed/cpu.json growth.png
-    python scripts/plot_speed.py CPU.json growth.png --gpu benchmarks/speed/gpu_rows.json
+    python scripts/plot_speed.py CPU.json growth.png --gpu GPU.json
 
 Left against the rows that are filled after one fit of at most 10,000 of them, right
 against the columns of 2,000 rows; above seconds, below the most memory held. Both
