@@ -8,7 +8,7 @@ import torch
 from sklearn.ensemble import ExtraTreesRegressor
 
 from macfm.flow import _forest, fit_trees
-from macfm.flow._forest import _packed
+from macfm.flow._forest import _grow, _packed
 
 N, D = 300, 4
 
@@ -46,7 +46,9 @@ def test_packed_trees_are_the_trees(width):
     forest = ExtraTreesRegressor(7, random_state=0)
     forest.fit(x, y if width > 1 else y[:, 0])
     others, place = np.array([0, 2, 3, 5, 6]), np.arange(width) + 7
-    packed = _packed(forest, place=place, others=others)
+    packed = _packed(
+        [one.tree_ for one in forest.estimators_], place=place, others=others
+    )
     wide = np.full((200, 10), np.nan, dtype=np.float32)
     wide[:, others] = x
     found = packed(torch.from_numpy(wide)).numpy()
@@ -105,6 +107,25 @@ def test_what_is_filled_beside_a_cell_does_not_tell_it():
     )
     error = (trees[0](filled).squeeze(1) - new[:, 0]).square().mean()
     assert error < 1.25 * new[:, 0].square().mean()
+
+
+@pytest.mark.parametrize(("n", "d", "width"), [(60, 3, 1), (400, 50, 2)])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_trees_are_those_of_a_forest_however_many_threads_grow_them(
+    n, d, width, n_jobs
+):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, d)).astype(np.float32)
+    y, weights = rng.normal(size=(n, width)), rng.random(n)
+    grown = _grow(x, y, weights=weights, n_trees=9, n_jobs=n_jobs, seed=5)
+    share = 1.0 if d <= 40 else 0.4
+    forest = ExtraTreesRegressor(
+        9, min_samples_leaf=2, max_features=share, random_state=5
+    ).fit(x, y if width > 1 else y[:, 0], sample_weight=weights)
+    for one, other in zip(grown, forest.estimators_, strict=True):
+        np.testing.assert_array_equal(one.feature, other.tree_.feature)
+        np.testing.assert_array_equal(one.threshold, other.tree_.threshold)
+        np.testing.assert_array_equal(one.value, other.tree_.value)
 
 
 def test_the_same_seed_grows_the_same_trees_and_weights_count():

@@ -26,7 +26,13 @@ def trees():
         y = rng.normal(size=(n, len(place))) + x[:, :1]
         forest = ExtraTreesRegressor(5 + n % 7, random_state=0)
         forest.fit(x, y if len(place) > 1 else y[:, 0])
-        grown.append(_packed(forest, place=np.array(place), others=others))
+        grown.append(
+            _packed(
+                [one.tree_ for one in forest.estimators_],
+                place=np.array(place),
+                others=others,
+            )
+        )
     return grown
 
 

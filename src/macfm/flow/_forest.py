@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ _LEAF_ROWS = 2
 # Beyond this many columns each has fewer trees, so that all have as many together.
 _MANY_COLUMNS = 40
 _ROWS_AT_A_TIME = 16_384
+# Trees of fewer rows are grown faster than threads take turns.
+_ENOUGH_FOR_THREADS = 150
 # Of more coordinates each split looks at this share.
 _FEW_COORDINATES = 40
 _MANY_SHARE = 0.4
@@ -142,8 +145,6 @@ def fit_trees(
     filled beside it. So every row hides its columns in turns, a few at a time, and the
     trees of a column see the row as it was filled in the turn that hid it.
     """
-    from sklearn.ensemble import ExtraTreesRegressor
-
     end = time.perf_counter() + max_seconds
     if len(x) > _MAX_ROWS:
         some = torch.from_numpy(rng.permutation(len(x))[:_MAX_ROWS]).to(x.device)
@@ -177,28 +178,60 @@ def fit_trees(
         target = truth[np.ix_(rows, place)]
         if not len(others) or len(rows) < 2 or np.ptp(target, axis=0).max() == 0:
             continue
-        forest = ExtraTreesRegressor(
-            n_trees,
-            min_samples_leaf=_LEAF_ROWS,
-            max_features=1.0 if len(others) <= _FEW_COORDINATES else _MANY_SHARE,
+        grown = _grow(
+            np.ascontiguousarray(seen[turn[rows, k], rows][:, others]),
+            target.astype(np.float64),
+            weights=None if counts is None else counts[rows],
+            n_trees=n_trees,
             n_jobs=n_jobs,
-            random_state=int(rng.integers(2**31)),
+            seed=int(rng.integers(2**31)),
         )
-        forest.fit(
-            seen[turn[rows, k], rows][:, others],
-            target if len(place) > 1 else target[:, 0],
-            sample_weight=None if counts is None else counts[rows],
-        )
-        trees.append(_packed(forest, place=place, others=others).to(x.device))
+        trees.append(_packed(grown, place=place, others=others).to(x.device))
     return trees
 
 
-def _packed(forest: Any, *, place: np.ndarray, others: np.ndarray) -> ColumnTrees:
-    """Lay the trees of a forest one behind the other."""
+def _grow(
+    seen: np.ndarray,
+    target: np.ndarray,
+    *,
+    weights: np.ndarray | None,
+    n_trees: int,
+    n_jobs: int,
+    seed: int,
+) -> list[Any]:
+    """Grow trees that find ``(n, w)`` of float64 from ``(n, d)`` of float32.
+
+    They are those of scikit-learn's `ExtraTreesRegressor`, which in small tables takes
+    longer to copy itself and to wait for its threads than to grow them.
+    """
+    from sklearn.tree import ExtraTreeRegressor
+
+    n, d = seen.shape
+    lot = np.random.RandomState(seed)
+    seeds = [lot.randint(np.iinfo(np.int32).max) for _ in range(n_trees)]
+
+    def grow(seed: int) -> Any:
+        tree = ExtraTreeRegressor(
+            min_samples_leaf=_LEAF_ROWS,
+            max_features=1.0 if d <= _FEW_COORDINATES else _MANY_SHARE,
+            random_state=seed,
+        )
+        tree.fit(seen, target, sample_weight=weights, check_input=False)
+        return tree.tree_
+
+    if n_jobs == 1 or n < _ENOUGH_FOR_THREADS:
+        return [grow(one) for one in seeds]
+    with ThreadPoolExecutor(n_jobs) as pool:
+        return list(pool.map(grow, seeds))
+
+
+def _packed(
+    grown: Sequence[Any], *, place: np.ndarray, others: np.ndarray
+) -> ColumnTrees:
+    """Lay trees one behind the other."""
     parts: dict[str, list[np.ndarray]] = {name: [] for name in ColumnTrees.PARTS[2:]}
     roots, n_nodes, depth = [], 0, 0
-    for one in forest.estimators_:
-        tree = one.tree_
+    for tree in grown:
         own = n_nodes + np.arange(tree.node_count)
         leaf = tree.children_left < 0
         assert (leaf | (tree.children_left == np.arange(tree.node_count) + 1)).all()
