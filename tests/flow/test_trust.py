@@ -1,5 +1,7 @@
 """A network counts where held-out rows say that it helps, and nowhere else."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -52,7 +54,7 @@ def held_out():
 
 def guide():
     eye = torch.eye(D, dtype=torch.float64)
-    return GuidedEnsemble.alone(Gaussian(eye[0] * 0, eye), path=PATH)
+    return Gaussian(eye[0] * 0, eye)
 
 
 def trust(network, validation):
@@ -82,18 +84,35 @@ def test_half_of_what_is_too_much_is_taken(held_out):
     torch.testing.assert_close(a[0], torch.full((D,), 0.5), atol=0.02, rtol=0)
 
 
+class Up(nn.Module):
+    """What the guide says, and a little more."""
+
+    def forward(self, x_t, t, m_cond, guess):
+        return guess.v_s + 1.0
+
+
 def test_trusted_velocity_lies_between_guide_and_network(held_out):
     x = torch.randn(10, D, generator=torch.Generator().manual_seed(2))
     m_cond = torch.zeros(10, D, dtype=torch.bool)
     t = torch.full((10, 1), 0.3)
-
-    class Up(nn.Module):
-        def forward(self, x_t, t, m_cond, guess):
-            return guess.v_s + 1.0
-
     half = torch.full((1, N_KNOTS, D), 0.5)
-    field = GuidedEnsemble(guide().guide, [Up()], half, path=PATH)
-    torch.testing.assert_close(field(x, t, m_cond), guide()(x, t, m_cond) + 0.5)
+    field = GuidedEnsemble(guide(), [Up()], half, path=PATH)
+    alone = GuidedEnsemble.alone(guide(), path=PATH)
+    torch.testing.assert_close(field(x, t, m_cond), alone(x, t, m_cond) + 0.5)
+    guess = guide()(x, t, m_cond)
+    assert torch.equal(field(x, t, m_cond, guess), field(x, t, m_cond))
+
+
+def test_a_network_around_the_guide_is_judged_as_one_that_says_the_same(held_out):
+    class Same(nn.Module):
+        def forward(self, x_t, t, m_cond):
+            return around(x_t, t, m_cond)
+
+    around = GuidedEnsemble.alone(guide(), Up(), path=PATH)
+    held_out = replace(held_out, x=held_out.x + 1)
+    judged = trust(around, held_out)
+    assert (judged[0] > 0.5).all()
+    torch.testing.assert_close(judged, trust(Same(), held_out))
 
 
 def test_columns_nobody_can_tell_are_named(held_out):

@@ -747,6 +747,50 @@ def test_few_rows_are_left_out_in_turn_and_many_are_not(monkeypatch):
     assert not np.array_equal(*shares)
 
 
+def test_folds_that_time_does_not_allow_are_not_heard(monkeypatch):
+    import macfm.imputer._training as training
+
+    leave_out, calibrate, n_heard, late = training.leave_out, training.calibrate, [], []
+
+    def slow(rows, **kwargs):
+        for fold in leave_out(rows, **kwargs):
+            late.append(fold)
+            yield fold
+
+    def heard(held_out, folds, **kwargs):
+        n_heard.append(len(folds))
+        return calibrate(held_out, folds, **kwargs)
+
+    monkeypatch.setattr(training, "leave_out", slow)
+    monkeypatch.setattr(training, "calibrate", heard)
+    left = training._Course._seconds_left
+    monkeypatch.setattr(
+        training._Course, "_seconds_left", lambda course: -1 if late else left(course)
+    )
+    x = array()
+    imputer().fit(x)
+    assert n_heard == [0]
+    assert len(late) == 1  # and nobody waits for the rest
+    monkeypatch.undo()
+    monkeypatch.setattr(training, "calibrate", heard)
+    imputer().fit(x)
+    assert n_heard == [0, 4]
+
+
+def test_interrupting_the_folds_keeps_the_networks(monkeypatch):
+    import macfm.imputer._training as training
+
+    def impatient(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    x = array()
+    networks = imputer(n_trees=0).fit(x)
+    monkeypatch.setattr(training, "leave_out", impatient)
+    with pytest.warns(UserWarning, match=r"interrupted after \d+ steps"):
+        model = imputer().fit(x)
+    np.testing.assert_array_equal(model.transform(x), networks.transform(x))
+
+
 def test_settings_in_force_are_shown():
     x = np.random.default_rng(0).normal(size=(50, 3))
     model = imputer(preset="paper", d_model=None).fit(x)

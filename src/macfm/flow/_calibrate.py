@@ -65,7 +65,7 @@ class _Testimony:
     """What a witness says of its rows, and trees as far as they are believed."""
 
     polish: Polish
-    """How far they are."""
+    """Trees, and how far they are believed."""
     center: Center
     """Mean of the network, and with the trees."""
     validation: Validation
@@ -226,7 +226,7 @@ def _share(
 def _said(testimony: _Testimony, group: Tensor) -> tuple[Tensor, Tensor]:
     """Return e (f − m) and (f − m)² by row and column, ``(n_rows, n_columns)``.
 
-    Trees are believed by half.
+    What is said must be half-way to the trees.
     """
     validation, center = testimony.validation, testimony.center
     scored = validation.masks.tgt

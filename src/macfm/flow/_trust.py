@@ -5,8 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._guide import Gaussian
 from macfm.flow._path import Path
 from macfm.flow._validation import Validation
+from macfm.flow.network import GuidedEnsemble
 
 # Trust is measured at s = 0, 1/5, …, 4/5; beyond, where x_t tells nearly all, it stays.
 N_KNOTS = 6
@@ -16,7 +18,7 @@ _ENOUGH_ROWS = 50
 
 def measure_trust(
     network: nn.Module,
-    guide: nn.Module,
+    guide: Gaussian,
     validation: Validation,
     *,
     group: Tensor,
@@ -26,9 +28,11 @@ def measure_trust(
 
     Parameters
     ----------
-    network, guide : nn.Module
-        Velocities of the network and of the guide alone, both called as
-        ``net(x_t, t, m_cond)``.
+    network : nn.Module
+        Velocity of the network, called as ``net(x_t, t, m_cond)``; if it stands around
+        the guide, a `GuidedEnsemble`.
+    guide : Gaussian
+        What it is to be better than.
     validation : Validation
         Held-out rows.
     group : Tensor of int64, shape (d,)
@@ -50,9 +54,18 @@ def measure_trust(
     """
     n_groups = int(group.max()) + 1
     times = path.schedule.inverse(torch.arange(N_KNOTS - 1).double() / (N_KNOTS - 1))
-    knots = []
+    alone, knots = GuidedEnsemble.alone(guide, path=path), []
     for t in times.clamp(min=validation.t).tolist():
-        ends = [validation.end_points(net, t=t, path=path) for net in (guide, network)]
+        guess = validation.guess_of(guide, path=path, t=t)
+        ends = [
+            validation.end_points(
+                net,
+                t=t,
+                path=path,
+                guess=guess if isinstance(net, GuidedEnsemble) else None,
+            )
+            for net in (alone, network)
+        ]
         scored = validation.masks.tgt
         e = torch.where(scored, validation.x - ends[0], 0.0).double()
         f = torch.where(scored, ends[1] - ends[0], 0.0).double()

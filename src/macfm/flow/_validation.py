@@ -67,16 +67,22 @@ class Validation:
         return torch.where(self.masks.cond, self.x, end)
 
     @torch.no_grad()
-    def guess_of(self, guide: nn.Module, *, path: Path) -> Guess:
-        """Return what a guide says at the time at which networks are read."""
-        sample = self._sample(slice(None), t=self.t, path=path)
+    def guess_of(
+        self, guide: nn.Module, *, path: Path, t: float | None = None
+    ) -> Guess:
+        """Return what a guide says at time t, by default that of the read-out."""
+        t = self.t if t is None else t
+        sample = self._sample(slice(None), t=t, path=path)
         return guide(sample.x_t, sample.s_t, self.masks.cond)
 
     @torch.no_grad()
     def end_points(
         self, network: nn.Module, *, t: float, path: Path, guess: Guess | None = None
     ) -> Tensor:
-        """Follow the velocity from the path's point at time t, shape ``(n, d)``."""
+        """Follow the velocity from the path's point at time t, shape ``(n, d)``.
+
+        A network that stands around a guide may be given its guess, from `guess_of`.
+        """
         ends = []
         for start in range(0, len(self.x), _BATCH):
             rows = slice(start, start + _BATCH)

@@ -325,10 +325,11 @@ class _Course:
         if self.starved or rows.validation is None:
             return torch.zeros(N_KNOTS, len(self.group), device=self.group.device)
         assert rows.guide is not None
-        alone = GuidedEnsemble.alone(rows.guide, path=path)
         # A column's number and its atoms are judged apart: the mean reads one alone.
         cell = cells_of(self.group, self.is_num)
-        return measure_trust(velocity, alone, rows.validation, group=cell, path=path)
+        return measure_trust(
+            velocity, rows.guide, rows.validation, group=cell, path=path
+        )
 
     def network(self) -> nn.Module:
         """Return the networks as one."""
@@ -414,9 +415,7 @@ class _Course:
 
     def _folds(self) -> list[Witness]:
         """Hear about few rows from those that are not among them; none in a hurry."""
-        known = self.rows.validation
-        n_rows = len(self.rows.x) + (0 if known is None else known.n_rows)
-        if n_rows >= _FOLDED_ROWS:
+        if len(self.rows.with_held_out()[0]) >= _FOLDED_ROWS:
             return []
         path, witnesses = self.settings.path, []
         for fold in leave_out(
@@ -430,7 +429,9 @@ class _Course:
                 part=_FOLD_TREES,
             )
             witnesses.append(Witness(fold.guide, trees, fold.validation))
-        return witnesses if self._seconds_left() > 0 else []
+            if self._seconds_left() <= 0:  # others would be heard more than these
+                return []
+        return witnesses
 
     def _seconds_left(self) -> float:
         """Return what is left of the time budget, infinitely much without one."""

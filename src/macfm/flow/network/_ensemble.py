@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from macfm.flow._guide import Gaussian
+from macfm.flow._guide import Gaussian, Guess
 from macfm.flow._path import Path
 from macfm.flow._polish import Polish
 from macfm.flow._schedule import interpolate
@@ -76,14 +76,17 @@ class GuidedEnsemble(nn.Module):
         trust = torch.ones(len(members), 2, len(guide.mean), device=guide.mean.device)
         return cls(guide, members, trust, path=path)
 
-    def forward(self, x_t: Tensor, t: Tensor, m_cond: Tensor) -> Tensor:
+    def forward(
+        self, x_t: Tensor, t: Tensor, m_cond: Tensor, guess: Guess | None = None
+    ) -> Tensor:
         """Predict the velocity at ``x_t``, shape ``(n, d)``.
 
         ``m_cond`` may have fewer rows, each of which then stands for several of
-        ``x_t``.
+        ``x_t``. What the guide says there is asked of it if it is not given.
         """
         s_t, ds_t = self.path.schedule(t)
-        guess = self.guide(x_t, s_t, m_cond)
+        if guess is None:
+            guess = self.guide(x_t, s_t, m_cond)
         v_guide = self.path.to_space(guess.v_s, ds_t)
         m_cond = m_cond.repeat(len(x_t) // max(len(m_cond), 1), 1)
         change = torch.zeros_like(v_guide)
