@@ -30,7 +30,7 @@ def draw_gpu(ax: plt.Axes, record: dict[str, Any], name: str) -> None:
     results = record["results"]["rows"]
     sizes, values = ([result[key] for result in results] for key in ("rows", name))
     device = record["device"].removeprefix("NVIDIA ")
-    label = f"{name}, {device}" if name == "fill" else f"{name}, its host"
+    label = f"{name}, {device}" if name == "fill" else f"{name}, host of {device}"
     ax.plot(sizes, values, "o--", color=COLORS[name], ms=3, lw=1.0, label=label)
     ax.annotate(
         f"{values[-1]:,.0f}",
