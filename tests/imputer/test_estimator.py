@@ -693,15 +693,16 @@ def test_network_stopped_half_way_does_not_spoil_a_finished_one(monkeypatch):
     np.testing.assert_array_equal(model.transform(x), alone)
 
 
-def test_interrupting_the_trees_keeps_the_networks(monkeypatch):
-    import macfm.flow._forest as forest
-
+@pytest.mark.parametrize(
+    "place", ["macfm.flow._forest._packed", "macfm.imputer._training.leave_out"]
+)
+def test_interrupting_the_trees_keeps_the_networks(monkeypatch, place):
     def impatient(*args, **kwargs):
         raise KeyboardInterrupt
 
     x = array()
     networks = imputer(n_trees=0).fit(x)
-    monkeypatch.setattr(forest, "_packed", impatient)
+    monkeypatch.setattr(place, impatient)
     with pytest.warns(UserWarning, match=r"interrupted after \d+ steps"):
         model = imputer().fit(x)
     assert model.n_steps_ == networks.n_steps_
@@ -732,7 +733,7 @@ def test_few_rows_are_left_out_in_turn_and_many_are_not(monkeypatch):
     leave_out, n_asked = training.leave_out, []
 
     def asked(rows, **kwargs):
-        n_asked.append(len(rows.with_held_out()[0]))
+        n_asked.append(rows.n_rows)
         return leave_out(rows, **kwargs)
 
     monkeypatch.setattr(training, "leave_out", asked)
@@ -775,20 +776,6 @@ def test_folds_that_time_does_not_allow_are_not_heard(monkeypatch):
     monkeypatch.setattr(training, "calibrate", heard)
     imputer().fit(x)
     assert n_heard == [0, 4]
-
-
-def test_interrupting_the_folds_keeps_the_networks(monkeypatch):
-    import macfm.imputer._training as training
-
-    def impatient(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    x = array()
-    networks = imputer(n_trees=0).fit(x)
-    monkeypatch.setattr(training, "leave_out", impatient)
-    with pytest.warns(UserWarning, match=r"interrupted after \d+ steps"):
-        model = imputer().fit(x)
-    np.testing.assert_array_equal(model.transform(x), networks.transform(x))
 
 
 def test_settings_in_force_are_shown():

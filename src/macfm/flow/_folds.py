@@ -57,7 +57,7 @@ def leave_out(
     Yields
     ------
     Fold
-        None for rows without a cell to judge by.
+        One for each part that has a cell to judge by.
     """
     x, observed, weights = rows.with_held_out()
     lot = np.random.default_rng(seed).permutation(len(x)) % n_folds

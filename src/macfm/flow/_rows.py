@@ -100,6 +100,12 @@ class TrainingRows:
         """Whether there are holes that were guessed."""
         return self.fills is not None and not bool(self.observed.all())
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, held-out ones included."""
+        n_held = 0 if self.validation is None else self.validation.n_rows
+        return len(self.x) + n_held
+
     def with_held_out(self) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return rows, flags and weights with those of the held-out rows."""
         known = self.validation
