@@ -86,6 +86,21 @@ def test_a_column_is_hidden_where_its_trees_learn():
     assert (hidden.sum(dim=0) <= 1).all()
 
 
+def test_columns_are_hidden_one_by_one():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(30, 40, generator=generator)
+    observed = torch.ones(30, 40, dtype=torch.bool)
+    n_hidden = []
+
+    def watching(x, m_cond):
+        n_hidden.append((~m_cond).sum(dim=1))
+        return by_zero(x, m_cond)
+
+    some = torch.arange(40) < 1
+    grown(x, observed, group=torch.arange(40), fill=watching, only=some)
+    assert torch.equal(torch.stack(n_hidden), torch.ones(40, 30, dtype=torch.int64))
+
+
 def test_what_is_filled_beside_a_cell_does_not_tell_it():
     """A fill that copies the hidden cell into its neighbour would show in the error."""
     generator = torch.Generator().manual_seed(0)
@@ -180,8 +195,8 @@ def test_of_many_rows_some_grow_the_trees_in_fewer_turns(monkeypatch):
         return by_zero(part, m_cond)
 
     monkeypatch.setattr(_forest, "_MAX_ROWS", 100)
-    monkeypatch.setattr(_forest, "_LARGE", 100)
-    monkeypatch.setattr(_forest, "_FEW_TURNS", 2)
+    monkeypatch.setattr(_forest, "_MAX_FILLED", 200 * D)
+    monkeypatch.setattr(_forest, "_MIN_TURNS", 1)
     weights = torch.arange(N, dtype=torch.float32) + 1
     trees = grown(x, observed, fill=fill, weights=weights)
     assert turns == [100, 100]

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from macfm.flow._middle import middle
 
-# Each row hides its columns in so many turns, to be found from what the network makes
-# of the rest.
-_MAX_TURNS = 12
-# In large tables fewer turns must do, and these many rows.
-_LARGE = 5_000
-_FEW_TURNS = 6
+# Each row hides its columns one by one, to be found from what the network makes of the
+# rest; where that would fill more coordinates than this, or take more turns, several at
+# a time.
+_MAX_FILLED = 16_000_000
+_MAX_TURNS = 64
+_MIN_TURNS = 6
 _MAX_ROWS = 20_000
 _LEAF_ROWS = 2
 # Beyond this many columns each has fewer trees, so that all have as many together.
@@ -142,8 +142,9 @@ def fit_trees(
     Notes
     -----
     A row's own value of a column must not reach the trees through the cells that were
-    filled beside it. So every row hides its columns in turns, a few at a time, and the
-    trees of a column see the row as it was filled in the turn that hid it.
+    filled beside it. So every row hides its columns in turns, and the trees of a column
+    see the row as it was filled in the turn that hid it. Hidden by itself, it is found
+    from as many others as in the rows that are to be filled.
     """
     end = time.perf_counter() + max_seconds
     if len(x) > _MAX_ROWS:
@@ -153,7 +154,8 @@ def fit_trees(
     n = len(x)
     n_columns = int(group.max()) + 1
     n_trees = max(n_trees * _MANY_COLUMNS // max(n_columns, _MANY_COLUMNS), 1)
-    n_turns = min(n_columns, _MAX_TURNS if n < _LARGE else _FEW_TURNS)
+    affordable = max(_MAX_FILLED // x.numel(), _MIN_TURNS)
+    n_turns = min(n_columns, _MAX_TURNS, affordable)
     turn = rng.permuted(
         np.tile(np.arange(n_columns) % n_turns, (n, 1)).astype(np.int64), axis=1
     )
