@@ -272,7 +272,7 @@ def _fit(
     max_iter: int = _MAX_ITER,
 ) -> Moments:
     """Fit to evenly spaced rows, at most so many."""
-    step = -(-len(x) // min(_MAX_FIT_ROWS, max(_MAX_FIT_CELLS // x.shape[1], 1)))
+    step = _step(*x.shape)
     return fit_gaussian(
         x[::step],
         observed[::step],
@@ -283,6 +283,11 @@ def _fit(
         weights=None if weights is None else weights[::step],
         device=device,
     )
+
+
+def _step(n: int, d: int) -> int:
+    """Return which of the rows a guide is fitted to: every so many-th."""
+    return -(-n // min(_MAX_FIT_ROWS, max(_MAX_FIT_CELLS // d, 1)))
 
 
 def _gaussian(mean: np.ndarray, covariance: np.ndarray) -> Gaussian:
@@ -300,14 +305,20 @@ def _choose_ridge(
     rng: np.random.Generator,
     device: torch.device,
 ) -> float:
-    """Return the ridge whose guide finds hidden cells of left-out rows best."""
+    """Return the ridge whose guide finds hidden cells of left-out rows best.
+
+    It is tried on some of the rows, and counts like as many rows of those that the
+    guide is fitted to.
+    """
     is_wide = x.shape[1] > _FEW_COORDINATES
     fit = partial(_fit, device=device if is_wide else None, max_iter=_TRIAL_ITER)
     rows = rng.permutation(len(x))[: _MAX_WIDE_ROWS if is_wide else _MAX_TRIAL_ROWS]
     n_folds = min(2 if is_wide else _N_FOLDS, len(rows))
-    ridges = np.unique(np.maximum(np.array(_PSEUDO_ROWS) / len(x), _LEAST_RIDGE))[::-1]
+    n_fitted = len(x) / _step(*x.shape)
     if n_folds < 2:
-        return float(ridges[0])
+        return max(_PSEUDO_ROWS) / n_fitted
+    n_tried = len(rows) * (1 - 1 / n_folds)
+    ridges = np.maximum(np.array(_PSEUDO_ROWS) / n_tried, _LEAST_RIDGE)
     errors = np.zeros((len(ridges), len(rows)))
     for k in range(n_folds):
         left_out = np.arange(len(rows)) % n_folds == k
@@ -333,7 +344,7 @@ def _choose_ridge(
     share = _STANDARD_ERRORS * min(len(rows) / _ROWS_FOR_SLACK, 1.0)
     slack = share * gap.std(axis=1) / np.sqrt(len(rows))
     good = gap.mean(axis=1) <= np.maximum(slack, _SLACK * best.mean())
-    return float(ridges[good].min())
+    return float(max(ridges[good].min() * n_tried / n_fitted, _LEAST_RIDGE))
 
 
 def _levels(
