@@ -162,13 +162,55 @@ def test_columns_that_do_not_vary_or_stand_alone_have_no_trees():
     assert grown(x, observed, group=torch.zeros(D, dtype=torch.int64)) == []
 
 
+class Clock:
+    """A clock that only what is watched moves on."""
+
+    def __init__(self, monkeypatch, *, seconds_a_cell=0.0, seconds_a_tree=0.0):
+        self.now = 0.0
+        self.seconds_a_cell = seconds_a_cell
+        watched = SimpleNamespace(perf_counter=lambda: self.now)
+        monkeypatch.setattr(_forest, "time", watched)
+
+        def grow(*args, n_trees, **kwargs):
+            self.now += seconds_a_tree * n_trees
+            return _grow(*args, n_trees=n_trees, **kwargs)
+
+        monkeypatch.setattr(_forest, "_grow", grow)
+
+    def fill(self, x, m_cond):
+        self.now += self.seconds_a_cell * x.numel()
+        return by_zero(x, m_cond)
+
+
 def test_columns_that_are_not_begun_in_time_have_no_trees(monkeypatch):
-    clock = iter(range(100))  # a second between looks: one a turn, one a column
-    monkeypatch.setattr(_forest, "time", SimpleNamespace(perf_counter=clock.__next__))
+    Clock(monkeypatch, seconds_a_tree=1.0)  # 20 trees a column
+    in_time = grown(*rows(), max_seconds=5)
+    assert [int(t.place[0]) for t in in_time] == [0]
+
+
+@pytest.mark.parametrize(("seconds", "n_trees"), [(80, 20), (50, 10), (23, 1)])
+def test_columns_share_the_trees_that_time_is_enough_for(monkeypatch, seconds, n_trees):
+    Clock(monkeypatch, seconds_a_tree=1.0)
+    trees = grown(*rows(), max_seconds=seconds)
+    assert [len(one.roots) for one in trees] == [20, *3 * [n_trees]]
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 2.0])
+def test_in_a_hurry_fewer_rows_are_filled(monkeypatch, share):
+    monkeypatch.setattr(_forest, "_TIMED_ROWS", 20)
+    monkeypatch.setattr(_forest, "_LEAST_ROWS", 50)
     x, observed = rows()
-    assert grown(x, observed, max_seconds=3) == []
-    in_time = grown(x, observed, max_seconds=D + 3)
-    assert [int(t.place[0]) for t in in_time] == [0, 1]
+    clock = Clock(monkeypatch, seconds_a_cell=1.0)
+    seconds = share * D * x.numel() / _forest._FILLING_SHARE
+    trees = grown(x, observed, fill=clock.fill, max_seconds=seconds)
+    assert len(trees) == D
+    n_filled = (clock.now - 20 * D) / D / D
+    assert n_filled == pytest.approx(min(share * N - 20 / D, N), abs=1)
+
+
+def test_trees_of_too_few_rows_are_not_grown(monkeypatch):
+    clock = Clock(monkeypatch, seconds_a_cell=1.0)
+    assert grown(*rows(), fill=clock.fill, max_seconds=10) == []
 
 
 def test_only_the_columns_that_are_wanted_have_trees():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,11 @@ _MAX_FILLED = 16_000_000
 _MAX_TURNS = 64
 _MIN_TURNS = 6
 _MAX_ROWS = 20_000
+# In a hurry so many rows tell what filling takes, which may be this share of the time;
+# trees of fewer rows than these are not worth it.
+_TIMED_ROWS = 512
+_FILLING_SHARE = 0.45
+_LEAST_ROWS = 200
 _LEAF_ROWS = 2
 # Beyond this many columns each has fewer trees, so that all have as many together.
 _MANY_COLUMNS = 40
@@ -135,7 +141,8 @@ def fit_trees(
     rng : numpy.random.Generator
         Source of the turns and of the trees.
     max_seconds : float
-        Columns that are not begun by then go without.
+        If this is short, fewer rows grow fewer trees; columns that are not begun by
+        then go without.
     only : Tensor of bool, shape (d,), or None
         Coordinates of the columns that are wanted; None wants all.
 
@@ -147,17 +154,19 @@ def fit_trees(
     from as many others as in the rows that are to be filled.
     """
     end = time.perf_counter() + max_seconds
-    if len(x) > _MAX_ROWS:
-        some = torch.from_numpy(rng.permutation(len(x))[:_MAX_ROWS]).to(x.device)
-        x, observed = x[some], observed[some]
-        weights = None if weights is None else weights[some]
-    n = len(x)
     n_columns = int(group.max()) + 1
     n_trees = max(n_trees * _MANY_COLUMNS // max(n_columns, _MANY_COLUMNS), 1)
-    affordable = max(_MAX_FILLED // x.numel(), _MIN_TURNS)
-    n_turns = min(n_columns, _MAX_TURNS, affordable)
+    n_turns = _n_turns(min(len(x), _MAX_ROWS), x.shape[1], n_columns)
+    n_rows = _rows_in_time(x, observed, fill=fill, n_turns=n_turns, seconds=max_seconds)
+    if n_rows < min(len(x), _LEAST_ROWS):
+        return []
+    n_rows = min(n_rows, _MAX_ROWS)
+    if len(x) > n_rows:
+        some = torch.from_numpy(rng.permutation(len(x))[:n_rows]).to(x.device)
+        x, observed = x[some], observed[some]
+        weights = None if weights is None else weights[some]
     turn = rng.permuted(
-        np.tile(np.arange(n_columns) % n_turns, (n, 1)).astype(np.int64), axis=1
+        np.tile(np.arange(n_columns) % n_turns, (len(x), 1)).astype(np.int64), axis=1
     )
     hidden_in = torch.from_numpy(turn).to(x.device)[:, group]
     filled = []
@@ -172,8 +181,11 @@ def fit_trees(
     counts = None if weights is None else weights.cpu().numpy()
     wanted = np.ones(len(of), dtype=bool) if only is None else only.cpu().numpy()
     trees = []
-    for k in np.unique(of[wanted]):
-        if time.perf_counter() >= end:
+    columns = np.unique(of[wanted])
+    began = time.perf_counter()
+    for n_before, k in enumerate(columns):
+        now = time.perf_counter()
+        if now >= end:
             break
         place, others = np.flatnonzero(of == k), np.flatnonzero(of != k)
         rows = np.flatnonzero(known[:, place[0]])
@@ -184,12 +196,47 @@ def fit_trees(
             np.ascontiguousarray(seen[turn[rows, k], rows][:, others]),
             target.astype(np.float64),
             weights=None if counts is None else counts[rows],
-            n_trees=n_trees,
+            n_trees=_trees_in_time(
+                n_trees,
+                n_grown=sum(len(one.roots) for one in trees),
+                spent=now - began,
+                left=end - now,
+                n_columns=len(columns) - n_before,
+            ),
             n_jobs=n_jobs,
             seed=int(rng.integers(2**31)),
         )
         trees.append(_packed(grown, place=place, others=others).to(x.device))
     return trees
+
+
+def _n_turns(n: int, d: int, n_columns: int) -> int:
+    """Return in how many turns rows ``(n, d)`` hide their columns."""
+    affordable = max(_MAX_FILLED // (n * d), _MIN_TURNS)
+    return min(n_columns, _MAX_TURNS, affordable)
+
+
+def _rows_in_time(
+    x: Tensor, observed: Tensor, *, fill: Fill, n_turns: int, seconds: float
+) -> int:
+    """Return how many rows can be filled in all turns in a share of some time."""
+    if math.isinf(seconds):
+        return len(x)
+    few = slice(0, _TIMED_ROWS)
+    began = time.perf_counter()
+    fill(torch.where(observed[few], x[few], 0.0), observed[few])
+    taken = max(time.perf_counter() - began, 1e-9)
+    n_filled = len(x[few]) * max(_FILLING_SHARE * seconds - taken, 0.0) / taken
+    return max(int(n_filled / n_turns), 1)
+
+
+def _trees_in_time(
+    n_trees: int, *, n_grown: int, spent: float, left: float, n_columns: int
+) -> int:
+    """Return how many trees each of some columns can have in the time that is left."""
+    if not n_grown or spent <= 0:
+        return n_trees
+    return int(max(min(n_trees, n_grown / spent * left / n_columns), 1))
 
 
 def _grow(

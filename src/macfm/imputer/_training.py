@@ -57,8 +57,10 @@ _FEW_ROWS = 2_000
 _FOLDED_ROWS = 1_500
 _N_FOLDS = 4
 _FOLD_TREES = 3
-# Share of a budget that is left for trees.
-_TREES_SHARE = 0.25
+# Share of a budget that is left for trees, and of what is left of it then: they have to
+# be judged too.
+_TREES_SHARE = 0.35
+_GROWING_SHARE = 0.75
 # Draws are judged by this solver: that of the read-out may change after fit.
 _SOLVER = SolverConfig("heun", n_steps=6, grid="uniform", grid_beta=2.0)
 
@@ -409,7 +411,7 @@ class _Course:
             n_trees=-(-self.settings.values["n_trees"] // part),
             n_jobs=torch.get_num_threads(),
             rng=np.random.default_rng(self.seed),
-            max_seconds=self._seconds_left() if in_time else math.inf,
+            max_seconds=_GROWING_SHARE * self._seconds_left() if in_time else math.inf,
             only=only,
         )
 
