@@ -97,6 +97,16 @@ def test_guide_of_noise_is_shrunk_to_means_and_that_of_lines_is_not():
     assert 200 * ridge_of(line, shown[:, :4]) <= 1
 
 
+def test_ridge_of_a_wide_table_counts_like_as_many_rows_however_many_there_are():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2_000, 8)) @ rng.normal(size=(8, 50))
+    x += 1.5 * rng.normal(size=x.shape)
+    x /= x.std(axis=0)
+    observed = rng.random(x.shape) < 0.7
+    counts = [n * ridge_of(x[:n], observed[:n]) for n in (500, 2_000)]
+    assert counts == pytest.approx([30, 30])  # with a ridge of the trial's, 30 and 100
+
+
 def test_guide_of_few_rows_fills_new_ones_nearly_as_well_as_any_ridge_would():
     excess = []
     for seed in range(6):
