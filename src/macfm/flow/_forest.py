@@ -180,7 +180,7 @@ def fit_trees(
     of = group.cpu().numpy()
     counts = None if weights is None else weights.cpu().numpy()
     wanted = np.ones(len(of), dtype=bool) if only is None else only.cpu().numpy()
-    trees = []
+    trees: list[ColumnTrees] = []
     columns = np.unique(of[wanted])
     began = time.perf_counter()
     for n_before, k in enumerate(columns):
