@@ -224,10 +224,10 @@ def _rows_in_time(
         return len(x)
     few = slice(0, _TIMED_ROWS)
     began = time.perf_counter()
-    fill(torch.where(observed[few], x[few], 0.0), observed[few])
+    fill(torch.where(observed[few], x[few], 0.0), observed[few]).cpu()  # and wait
     taken = max(time.perf_counter() - began, 1e-9)
     n_filled = len(x[few]) * max(_FILLING_SHARE * seconds - taken, 0.0) / taken
-    return max(int(n_filled / n_turns), 1)
+    return int(n_filled / n_turns)
 
 
 def _trees_in_time(

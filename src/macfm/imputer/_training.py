@@ -382,12 +382,11 @@ class _Course:
             generator=torch.Generator(self.group.device).manual_seed(self.seed),
         )
         polish, few = found.polish, len(rows.x) < _FEW_ROWS
-        if len(polish.trees) and few and seconds < self._seconds_left():
-            everything = rows.with_held_out()
-            grown = self._trees(
-                *everything, fill=fill, in_time=False, only=polish.share > 0
-            )
-            return replace(found, polish=polish.with_trees(grown))
+        in_time = seconds < _GROWING_SHARE * self._seconds_left()
+        if len(polish.trees) and few and in_time:
+            grown = self._trees(*rows.with_held_out(), fill=fill, only=polish.share > 0)
+            if len(grown) == len(polish.trees):  # there was time for all of them
+                return replace(found, polish=polish.with_trees(grown))
         return found
 
     def _trees(
@@ -398,7 +397,6 @@ class _Course:
         *,
         fill: Fill,
         part: int = 1,
-        in_time: bool = True,
         only: Tensor | None = None,
     ) -> list[ColumnTrees]:
         """Grow a part of the trees from rows that are filled so, in the time left."""
@@ -411,7 +409,7 @@ class _Course:
             n_trees=-(-self.settings.values["n_trees"] // part),
             n_jobs=torch.get_num_threads(),
             rng=np.random.default_rng(self.seed),
-            max_seconds=_GROWING_SHARE * self._seconds_left() if in_time else math.inf,
+            max_seconds=_GROWING_SHARE * self._seconds_left(),
             only=only,
         )
 
