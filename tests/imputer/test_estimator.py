@@ -778,6 +778,28 @@ def test_folds_that_time_does_not_allow_are_not_heard(monkeypatch):
     assert n_heard == [0, 4]
 
 
+def test_trees_that_cannot_all_be_grown_again_in_time_stay_as_they_were(monkeypatch):
+    import macfm.imputer._training as training
+
+    fit_trees, forests = training.fit_trees, []
+
+    def short(x, *args, only, **kwargs):
+        trees = fit_trees(x, *args, only=only, **kwargs)
+        if only is not None:  # again, from all rows
+            trees = trees[:1]
+        forests.append(trees)
+        return trees
+
+    monkeypatch.setattr(training, "fit_trees", short)
+    model = imputer().fit(array())
+    kept = model.network_.polish.trees
+    first, again = forests[0], forests[-1]
+    assert len(again) == 1 < len(kept)
+    of = {int(one.place[0]): one for one in first}
+    for one in kept:
+        assert torch.equal(one.threshold, of[int(one.place[0])].threshold)
+
+
 def test_settings_in_force_are_shown():
     x = np.random.default_rng(0).normal(size=(50, 3))
     model = imputer(preset="paper", d_model=None).fit(x)
