@@ -1,6 +1,7 @@
 """Training learns, stops where it is told, and keeps the best weights."""
 
 import itertools
+import math
 import time
 from dataclasses import replace
 
@@ -22,7 +23,7 @@ from macfm.flow import (
     train,
     training,
 )
-from macfm.flow._trainer import _Best, _LearningRate
+from macfm.flow._trainer import _Best, _LearningRate, _Patience
 
 D = 6
 GROUP = torch.arange(D)
@@ -37,6 +38,7 @@ CONFIG = TrainConfig(
     decay_share=0.3,
     stopping="validation",
     patience=100,
+    least_fall=0.0,
     evaluate_every=10,
     hide_rate=(0.1, 0.5),
     hide_one=False,
@@ -146,13 +148,40 @@ def test_decay_keeps_later_weights_unless_they_are_clearly_worse():
     best = _Best(torch.nn.Linear(1, 1))
     rows = torch.linspace(0, 1, 100, dtype=torch.float64)
     noise = torch.randn(100, generator=torch.Generator().manual_seed(0)).double()
-    assert best.offer(1.0, rows, step=1, decaying=False)
-    assert not best.offer(1.001, rows + 0.1 * noise, step=2, decaying=False)
+    best.offer(1.0, rows, step=1, decaying=False)
+    best.offer(1.001, rows + 0.1 * noise, step=2, decaying=False)
     assert best.step == 1
-    assert not best.offer(1.001, rows + 0.1 * noise, step=3, decaying=True)
+    best.offer(1.001, rows + 0.1 * noise, step=3, decaying=True)
     assert best.step == 3
-    assert not best.offer(2.0, rows + 1.0, step=4, decaying=True)
+    best.offer(2.0, rows + 1.0, step=4, decaying=True)
     assert best.step == 3
+
+
+@pytest.mark.parametrize(
+    ("least_fall", "scores", "n_borne"),
+    [
+        (0.0, [1.0, 0.999, 0.998, 0.998, 0.998], 4),
+        (0.1, [1.0, 0.95, 0.91, 0.9], 2),  # 0.9 is not below 0.9
+        (0.1, [1.0, 0.95, 0.89, 0.85, 0.81], 4),  # two falls may count as one
+        (0.1, [math.inf, 1.0, 1.0, 1.0], 3),
+        (0.1, [-50.0, -54.0, -56.0, -56.0, -56.0], 4),
+    ],
+)
+def test_patience_bears_scores_until_two_have_not_fallen_enough(
+    least_fall, scores, n_borne
+):
+    patience = _Patience(replace(CONFIG, patience=2, least_fall=least_fall))
+    borne = [not patience.is_lost(score) for score in scores]
+    assert borne.index(False) == n_borne
+    endless = _Patience(replace(CONFIG, stopping="none", patience=1))
+    assert not any(endless.is_lost(1.0) for _ in range(5))
+
+
+def test_a_table_whose_error_hardly_falls_is_trained_for_less_time():
+    config = replace(CONFIG, max_steps=300, patience=2)
+    _, long = run(config)
+    _, short = run(replace(config, least_fall=0.9))
+    assert short.n_steps < long.n_steps
 
 
 def test_stale_validation_begins_the_decay_and_finishes_it():

@@ -422,6 +422,13 @@ CLAIMS = {
         STALE | {"stopping": "validation"},
         lambda seen, n: seen.model.n_steps_ == 2 * (1 + n),
     ),
+    "least_fall": (
+        [0.0, 0.9],
+        STEADY | {"stopping": "validation", "patience": 2, "max_steps": 20},
+        lambda seen, share: (
+            seen.model.n_steps_ == 20 if share == 0 else seen.model.n_steps_ == 2 * 3
+        ),
+    ),
     "evaluate_every": (
         [1, 3],
         {},

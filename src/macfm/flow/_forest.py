@@ -253,6 +253,7 @@ def _grow(
     They are those of scikit-learn's `ExtraTreesRegressor`, which in small tables takes
     longer to copy itself and to wait for its threads than to grow them.
     """
+    from sklearn import config_context
     from sklearn.tree import ExtraTreeRegressor
 
     n, d = seen.shape
@@ -265,7 +266,8 @@ def _grow(
             max_features=1.0 if d <= _FEW_COORDINATES else _MANY_SHARE,
             random_state=seed,
         )
-        tree.fit(seen, target, sample_weight=weights, check_input=False)
+        with config_context(skip_parameter_validation=True):  # it is that of a thread
+            tree.fit(seen, target, sample_weight=weights, check_input=False)
         return tree.tree_
 
     if n_jobs == 1 or n < _ENOUGH_FOR_THREADS:

@@ -53,6 +53,8 @@ class TrainConfig:
     """What must stop improving: error on hidden cells of held-out rows, or the loss."""
     patience: int
     """Evaluations without improvement before the decay begins."""
+    least_fall: float
+    """Share by which what is judged must fall to have improved."""
     evaluate_every: int
     """Steps between evaluations."""
     hide_rate: tuple[float, float]
@@ -138,6 +140,25 @@ class _LearningRate:
         return peak * (self.end - step) / max(self.end - self.decay_from, 1)
 
 
+class _Patience:
+    """Counts evaluations since the score last fell by as much as counts."""
+
+    def __init__(self, config: TrainConfig) -> None:
+        self._config = config
+        self._fallen_to = math.inf
+        self._n_stale = 0
+
+    def is_lost(self, score: float) -> bool:
+        """Whether it is lost after one more score; without any stopping never."""
+        counts = self._config.least_fall * abs(self._fallen_to)
+        if math.isinf(self._fallen_to) or score < self._fallen_to - counts:
+            self._fallen_to, self._n_stale = score, 0
+        else:
+            self._n_stale += 1
+        config = self._config
+        return config.stopping != "none" and self._n_stale >= config.patience
+
+
 class _Best:
     """A copy of the averaged weights worth keeping.
 
@@ -156,8 +177,8 @@ class _Best:
 
     def offer(
         self, score: float, rows: Tensor | None, *, step: int, decaying: bool
-    ) -> bool:
-        """Keep the averaged weights if they are worth it; tell if the score fell.
+    ) -> None:
+        """Keep the averaged weights if they are worth it.
 
         ``rows`` are the errors of single held-out rows behind the score, if any.
         """
@@ -167,7 +188,6 @@ class _Best:
             self.weights = copy.deepcopy(self._averaged.state_dict())
         if is_lowest:
             self._lowest, self._lowest_rows = score, rows
-        return is_lowest
 
     def _is_as_good(self, rows: Tensor | None) -> bool:
         if rows is None or self._lowest_rows is None:
@@ -286,10 +306,11 @@ def training(
     Notes
     -----
     The learning rate stays constant until the error on hidden cells of held-out rows
-    has not improved for ``patience`` evaluations, or the budget says so, then decays
-    to 0 over ``decay_share`` of all steps: the length is found by validation, and the
-    decay is always finished. Where the loss or that error is no longer finite, training
-    goes on from the weights kept so far at a tenth of the learning rate.
+    has not fallen by ``least_fall`` of itself for ``patience`` evaluations, or the
+    budget says so, then decays to 0 over ``decay_share`` of all steps: the length is
+    found by validation, and the decay is always finished. Where the loss or that error
+    is no longer finite, training goes on from the weights kept so far at a tenth of the
+    learning rate.
     """
     # NOTE[DIFF]: the paper stops on the training objective (stopping="objective"), and
     # does not speak of weight averaging, warm-up, decay or clipping.
@@ -335,9 +356,10 @@ def training(
             guess = validation.guess_of(guide, path=path)
     rate = _LearningRate(config)
     best = _Best(step_on.averaged)
+    patience = _Patience(config)
     history: list[Evaluation] = []
     refills = {round(share * config.max_steps) for share in _REFILLS}
-    n_stale, step, interrupted, n_diverged = 0, 0, False, 0
+    step, interrupted, n_diverged = 0, False, 0
     network.train()
     try:
         while step < rate.end:
@@ -376,12 +398,10 @@ def training(
             )
             history.append(evaluation)
             score = _score(evaluation, stopping=config.stopping)
-            fell = best.offer(
+            best.offer(
                 score, row_errors, step=step, decaying=rate.decay_from is not None
             )
-            n_stale = 0 if fell else n_stale + 1
-            is_stale = config.stopping != "none" and n_stale >= config.patience
-            if is_stale and rate.decay_from is None:
+            if patience.is_lost(score) and rate.decay_from is None:
                 rate.begin_decay(step)
             on_evaluation(evaluation, rate.end)
             if not math.isfinite(score):

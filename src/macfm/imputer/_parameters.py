@@ -288,6 +288,14 @@ _DECLARED = (
         10,
     ),
     Parameter(
+        "least_fall",
+        number(0, 1, open_high=True),
+        "Share by which the error must fall in them to have improved.",
+        BySize(0.01, 0.01, 0.0),
+        best=0.0,
+        paper=0.0,
+    ),
+    Parameter(
         "evaluate_every",
         integer(1),
         "Steps between evaluations.",

@@ -62,6 +62,7 @@ _BEFORE = {
     "n_trees": 0,
     "hide_one": False,
     "weigh_cells": False,
+    "least_fall": 0.0,
 }
 # Parameters that a model does not depend on.
 _FREE = {
