@@ -54,7 +54,7 @@ class TrainConfig:
     patience: int
     """Evaluations without improvement before the decay begins."""
     least_fall: float
-    """Share by which what is judged must fall to have improved."""
+    """Share of its first value by which what is judged must fall to have improved."""
     evaluate_every: int
     """Steps between evaluations."""
     hide_rate: tuple[float, float]
@@ -141,18 +141,23 @@ class _LearningRate:
 
 
 class _Patience:
-    """Counts evaluations since the score last fell by as much as counts."""
+    """Counts evaluations since the score last fell.
+
+    Until it has fallen by ``least_fall`` of where it began, no fall counts: a network
+    that brings so little is not trained for long. From there on any does.
+    """
 
     def __init__(self, config: TrainConfig) -> None:
         self._config = config
-        self._fallen_to = math.inf
+        self._to_beat = math.nan
         self._n_stale = 0
 
     def is_lost(self, score: float) -> bool:
         """Whether it is lost after one more score; without any stopping never."""
-        counts = self._config.least_fall * abs(self._fallen_to)
-        if math.isinf(self._fallen_to) or score < self._fallen_to - counts:
-            self._fallen_to, self._n_stale = score, 0
+        if math.isnan(self._to_beat):
+            self._to_beat = score - self._config.least_fall * abs(score)
+        elif score < self._to_beat:
+            self._to_beat, self._n_stale = score, 0
         else:
             self._n_stale += 1
         config = self._config
@@ -306,11 +311,10 @@ def training(
     Notes
     -----
     The learning rate stays constant until the error on hidden cells of held-out rows
-    has not fallen by ``least_fall`` of itself for ``patience`` evaluations, or the
-    budget says so, then decays to 0 over ``decay_share`` of all steps: the length is
-    found by validation, and the decay is always finished. Where the loss or that error
-    is no longer finite, training goes on from the weights kept so far at a tenth of the
-    learning rate.
+    has not improved for ``patience`` evaluations, or the budget says so, then decays
+    to 0 over ``decay_share`` of all steps: the length is found by validation, and the
+    decay is always finished. Where the loss or that error is no longer finite, training
+    goes on from the weights kept so far at a tenth of the learning rate.
     """
     # NOTE[DIFF]: the paper stops on the training objective (stopping="objective"), and
     # does not speak of weight averaging, warm-up, decay or clipping.

@@ -290,7 +290,7 @@ _DECLARED = (
     Parameter(
         "least_fall",
         number(0, 1, open_high=True),
-        "Share by which the error must fall in them to have improved.",
+        "Share of its first value by which the error must fall to have improved.",
         BySize(0.01, 0.01, 0.0),
         best=0.0,
         paper=0.0,
