@@ -154,13 +154,13 @@ class _Patience:
 
     def is_lost(self, score: float) -> bool:
         """Whether it is lost after one more score; without any stopping never."""
+        config = self._config
         if math.isnan(self._to_beat):
-            self._to_beat = score - self._config.least_fall * abs(score)
+            self._to_beat = score - config.least_fall * abs(score)
         elif score < self._to_beat:
             self._to_beat, self._n_stale = score, 0
         else:
             self._n_stale += 1
-        config = self._config
         return config.stopping != "none" and self._n_stale >= config.patience
 
 
