@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from macfm.flow import cell_variances, cells_of, weigh_cells
+from macfm.flow import cell_variances, cells_of, parts_of, weigh_cells
 
 SHARES = torch.tensor([0.5, 0.3, 0.15, 0.05], dtype=torch.float64)
 CELL = torch.tensor([0, 1, 1, 1, 1])
@@ -87,6 +87,17 @@ def test_only_coordinates_that_share_a_cell_have_variances_of_their_own():
     found = cell_variances(x, torch.ones_like(x, dtype=torch.bool), cell=CELL)
     assert found[0] == 1
     torch.testing.assert_close(found[1:], x[:, 1:].var(0, correction=0))
+
+
+def test_a_number_its_atoms_and_its_score_are_judged_apart_and_weighed_as_two():
+    group = torch.tensor([0, 0, 0, 0, 1, 2, 2])
+    is_num = torch.tensor([True, False, False, True, True, False, False])
+    part, cell = parts_of(group, is_num), cells_of(group, is_num)
+    assert part[1] == part[2]
+    assert part[5] == part[6]
+    assert len(part.unique()) == 5
+    assert cell[0] == cell[3]
+    assert len(cell.unique()) == 4
 
 
 def test_a_number_and_its_atoms_are_two_cells():

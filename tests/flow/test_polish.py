@@ -14,6 +14,7 @@ from macfm.flow import (
     Masks,
     Path,
     Polish,
+    Scores,
     SolverConfig,
     Stretch,
     Validation,
@@ -80,12 +81,23 @@ def held_out(x):
     )
 
 
-def found(x, trees, *, folds=(), is_num=None, levels=(), atoms=NONE, scale=1.0):
+def found(
+    x,
+    trees,
+    *,
+    folds=(),
+    is_num=None,
+    levels=(),
+    atoms=NONE,
+    scores=None,
+    scale=1.0,
+):
     return calibrate(
         Witness(guide_alone(scale), trees, held_out(x)),
         [Witness(guide_alone(scale), *fold) for fold in folds],
         levels=levels,
         atoms=atoms,
+        scores=scores or Scores.none(),
         group=torch.arange(D),
         is_num=torch.ones(D, dtype=torch.bool) if is_num is None else is_num,
         path=PATH,
@@ -256,6 +268,28 @@ def test_numbers_that_repeat_a_value_are_stretched_but_do_not_follow_the_trees()
     torch.testing.assert_close(moved[..., 2], 1 + stretched[..., 2])
 
 
+@pytest.mark.parametrize("is_right", [True, False])
+def test_numbers_are_read_off_their_scores_where_that_is_better(is_right):
+    x = noise()
+    x[:, 0] = (x[:, 1].exp() - 1.65) / 2.16  # leans to one side
+    at = torch.linspace(-5, 5, 200)
+    value = (at.exp() - 1.65) / 2.16 if is_right else 3 * at
+    parts = {"number": torch.tensor([0]), "score": torch.tensor([1])}
+    scores = Scores(parts | {"at": at[None], "value": value[None]})
+    polish = found(x, [], scores=scores)
+    assert len(polish.scores) == is_right
+    drawn = noise(12).view(2, 6, D)
+    center = Center(networks=torch.zeros(6, D), polished=torch.zeros(6, D))
+    observed = torch.zeros(6, D, dtype=torch.bool)
+    observed[0] = True
+    moved = move(polish, drawn, center, observed)
+    assert torch.equal(moved[:, 0], drawn[:, 0])
+    plain = polish.moved(drawn, center, stretched=True)[:, 1:]
+    read = scores.settle(plain) if is_right else plain
+    assert torch.equal(moved[:, 1:], read)
+    assert torch.equal(moved[:, 1:, 1:], plain[..., 1:])
+
+
 def test_what_is_drawn_for_a_median_is_moved_and_not_stretched():
     polish = found(noise(), [], scale=1.25)
     drawn = noise(12).view(2, 6, D)
@@ -276,6 +310,7 @@ def plain(trees, *, share, spread=None):
         numbers,
         stretch=stretch,
         levels=[],
+        scores=Scores.none(),
         reach=None,
         in_median=None,
     )
@@ -384,6 +419,7 @@ def test_a_moved_draw_belongs_to_its_row():
         torch.zeros(D, dtype=torch.bool),
         stretch=Stretch.none(torch.ones(D)),
         levels=[Levels(torch.arange(D), codes)],
+        scores=Scores.none(),
         reach=None,
         in_median=None,
     )

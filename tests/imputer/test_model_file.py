@@ -128,6 +128,15 @@ CASES = {
         ),
         {"numeric_transform": {"paid": "quantile"}},
     ),
+    "scores": (
+        lambda: pd.DataFrame(
+            {
+                "a": np.random.default_rng(0).normal(size=2100),
+                "b": np.random.default_rng(1).lognormal(2, 1.2, 2100),
+            }
+        ),
+        {},
+    ),
     "quantiles": (array, {"numeric_transform": "quantile"}),
     "several networks": (array, {"n_networks": 3}),
     "several networks, categories": (
@@ -493,7 +502,7 @@ def test_models_of_the_old_network_can_be_saved_again(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*fit it again:UserWarning")
-@pytest.mark.parametrize("format_version", [1, 2, 3, 4])
+@pytest.mark.parametrize("format_version", [1, 2, 3, 4, 5])
 def test_files_of_every_format_are_read(format_version):
     path = DATA / f"model-v{format_version}.macfm"
     told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))

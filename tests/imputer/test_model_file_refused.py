@@ -153,10 +153,10 @@ def test_a_truncated_or_prolonged_file_is_refused(small, tmp_path):
 
 def test_a_newer_format_asks_for_an_upgrade(small, tmp_path, monkeypatch):
     with monkeypatch.context() as later:
-        later.setattr(_container, "VERSION", 5)
+        later.setattr(_container, "VERSION", 6)
         (tmp_path / "m").write_bytes(pack(*read(small)))
     assert refusal(tmp_path / "m") == (
-        "has format 5, written by a newer macfm, and this one reads up to format 4; "
+        "has format 6, written by a newer macfm, and this one reads up to format 5; "
         "upgrade macfm"
     )
 

@@ -80,6 +80,15 @@ def gives_repeated_values_a_coordinate(seen, value):
     return often.column("weight").width == 1 + value
 
 
+def gives_incomes_a_second_coordinate(seen, value):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"income": rng.lognormal(3, 1.2, 2000)})
+    frame["age"] = np.log(frame["income"]) + rng.normal(size=2000)
+    frame.loc[2000] = np.nan, 3.0
+    many = type(seen)(frame, seen.settings)
+    return many.column("income").width == 1 + value
+
+
 def does_not_inform(seen, value):
     others = ["height", "beds", "ward"]
     moved = seen.model.transform(FRAME.assign(weight=0.95 * FRAME["weight"]))
@@ -252,6 +261,7 @@ CLAIMS = {
         ),
     ),
     "atoms": ([True, False], {}, gives_repeated_values_a_coordinate),
+    "scores": ([True, False], {"guide": True}, gives_incomes_a_second_coordinate),
     "n_trees": (
         [0, 3],
         {"guide": True},

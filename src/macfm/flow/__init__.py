@@ -6,6 +6,7 @@ from macfm.flow._cells import (
     CellWeights,
     cell_variances,
     cells_of,
+    parts_of,
     weigh_cells,
 )
 from macfm.flow._folds import Fold, leave_out
@@ -44,6 +45,7 @@ from macfm.flow._sampler import (
     trajectories,
 )
 from macfm.flow._schedule import Cosine, Linear, Power, Schedule, TimeLaw, make_schedule
+from macfm.flow._scores import Scores
 from macfm.flow._solver import (
     SolverConfig,
     euler_step,
@@ -116,6 +118,7 @@ __all__ = [
     "RowConfig",
     "Rules",
     "Schedule",
+    "Scores",
     "SolverConfig",
     "Space",
     "StepConfig",
@@ -157,6 +160,7 @@ __all__ = [
     "measure_trust",
     "middle",
     "no_better_than_mean",
+    "parts_of",
     "prepare_rows",
     "row_batches",
     "row_keys",

@@ -25,7 +25,7 @@ class Atoms:
     flag: Tensor
     """Coordinate of each atom, int64."""
     number: Tensor
-    """Coordinate of the number that repeats it, int64."""
+    """Coordinate of the number that repeats it, or of its normal score, int64."""
     value: Tensor
     """The atom as a value of that coordinate."""
     low: Tensor

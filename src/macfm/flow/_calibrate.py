@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ from macfm.flow._levels import Levels
 from macfm.flow._path import Path
 from macfm.flow._polish import Center, Polish
 from macfm.flow._sampler import draw_rows
+from macfm.flow._scores import Scores
 from macfm.flow._solver import SolverConfig
 from macfm.flow._stretch import Stretch, find_stretch
 from macfm.flow._trust import by_column
@@ -83,6 +84,25 @@ class _Testimony:
         m_cond = self.validation.masks.cond
         return self.polish.medians(m_cond, self.center, n_rows=len(m_cond))
 
+    def some(self, n: int) -> _Testimony:
+        """Return what is said of the first rows only, of one at least."""
+        rows = slice(0, max(n, 1))
+        center = Center(self.center.networks[rows], self.center.polished[rows])
+        return replace(self, center=center, validation=self.validation.some(rows))
+
+    def drawn(
+        self,
+        network: GuidedEnsemble,
+        *,
+        path: Path,
+        solver: SolverConfig,
+        generator: torch.Generator,
+    ) -> Tensor:
+        """Draw the rows from noise of their own, shape ``(n, d)``."""
+        x, m_cond = self.validation.x, self.validation.masks.cond
+        eps = torch.randn(x.shape, generator=generator, device=x.device)
+        return draw_rows(network, x, m_cond, eps=eps, path=path, config=solver)
+
 
 def calibrate(
     held_out: Witness,
@@ -90,6 +110,7 @@ def calibrate(
     *,
     levels: Sequence[tuple[Tensor, Tensor]],
     atoms: Atoms,
+    scores: Scores,
     group: Tensor,
     is_num: Tensor,
     path: Path,
@@ -109,6 +130,8 @@ def calibrate(
         Coordinates and encoded categories of each column of categories.
     atoms : Atoms
         Values that numbers repeat; draws of these do not follow the trees.
+    scores : Scores
+        Normal scores beside numbers, from which draws may be read.
     group, is_num : Tensor, shape (d,)
         Column of each coordinate, and whether it is numeric.
     path, solver : Path, SolverConfig
@@ -130,7 +153,8 @@ def calibrate(
     b + k (1 − b), k the nearest to 0.5 of those whose absolute error, on held-out rows
     and in folds, is within half a standard error of the lowest; in numbers that
     networks find to 0.2 standard deviations, for b. `find_stretch` says how wide draws
-    are.
+    are. A number is read off its normal score where the CRPS of two draws so read,
+    ½ (|X − x| + |X′ − x| − |X − X′|), is lower than if they are drawn as they are.
     """
     known = [
         Levels(place, codes)
@@ -149,6 +173,7 @@ def calibrate(
             moves,
             stretch=none,
             levels=(),
+            scores=Scores.none(),
             reach=None,
             in_median=None,
         )
@@ -175,6 +200,7 @@ def calibrate(
         moves,
         stretch=none,
         levels=drawn_again,
+        scores=Scores.none(),
         reach=reach,
         in_median=None,
     )
@@ -185,15 +211,18 @@ def calibrate(
         loose = moves & torch.isinf(reach)
         further = _further([last, *others], share=share, numbers=loose)
         polish.in_median = share + further * (1 - share) * ((share > 0) & loose)
-    polish.stretch = _stretch(
-        held_out.network,
-        last,
-        atoms=atoms,
-        is_num=is_num,
-        path=path,
-        solver=solver,
-        generator=generator,
-    )
+    few = last.some(_MAX_DRAWN_CELLS[group.device.type] // len(group))
+
+    def draw() -> Tensor:
+        return few.drawn(
+            held_out.network, path=path, solver=solver, generator=generator
+        )
+
+    drawn = draw()
+    polish.stretch = _stretch(few, drawn, atoms=atoms, is_num=is_num)
+    if len(scores):
+        better = _better_by_score(few, [drawn, draw()], atoms=atoms, scores=scores)
+        polish.scores = scores.take(better)
     return Calibration(polish=polish, mean=last.center.polished)
 
 
@@ -305,33 +334,40 @@ def _misses(testimony: _Testimony, *, share: Tensor, numbers: Tensor) -> Tensor:
 
 
 def _stretch(
-    network: GuidedEnsemble,
-    held_out: _Testimony,
-    *,
-    atoms: Atoms,
-    is_num: Tensor,
-    path: Path,
-    solver: SolverConfig,
-    generator: torch.Generator,
+    held_out: _Testimony, drawn: Tensor, *, atoms: Atoms, is_num: Tensor
 ) -> Stretch:
     """Return what the draws' distances from the mean are to become.
 
     Of numbers that repeat a value, those count that are another, drawn or true.
     """
     validation, center = held_out.validation, held_out.center
-    most = _MAX_DRAWN_CELLS[validation.x.device.type]
-    rows = slice(0, max(most // validation.x.shape[1], 1))
-    x, m_cond = validation.x[rows], validation.masks.cond[rows]
-    scored = validation.masks.tgt[rows] & is_num
-    eps = torch.randn(x.shape, generator=generator, device=x.device)
-    drawn = draw_rows(network, x, m_cond, eps=eps, path=path, config=solver)
-    mean, repeats = center.networks[rows], torch.zeros_like(is_num)
+    scored = validation.masks.tgt & is_num
+    mean, repeats = center.networks, torch.zeros_like(is_num)
     repeats[atoms.number] = True
     return find_stretch(
         drawn - mean,
-        x - torch.where(repeats, mean, center.polished[rows]),
+        validation.x - torch.where(repeats, mean, center.polished),
         drawn=scored & ~atoms.spoken(drawn),
-        missed=scored & ~atoms.spoken(x),
-        row=torch.arange(len(x), device=x.device) % validation.n_rows,
+        missed=scored & ~atoms.spoken(validation.x),
+        row=torch.arange(len(drawn), device=drawn.device) % validation.n_rows,
         centred=~repeats,
     )
+
+
+def _better_by_score(
+    held_out: _Testimony, drawn: Sequence[Tensor], *, atoms: Atoms, scores: Scores
+) -> Tensor:
+    """Tell of which numbers draws are better read off their scores, shape ``(k,)``."""
+    polish, validation = held_out.polish, held_out.validation
+    moved = torch.stack(
+        [polish.moved(one, held_out.center, stretched=True) for one in drawn]
+    )
+    x = validation.x[:, scores.number].double()
+    scored = validation.masks.tgt[:, scores.number]
+
+    def crps(draws: Tensor) -> Tensor:
+        one, other = atoms.snap(draws)[..., scores.number].double()
+        far = (one - x).abs() + (other - x).abs() - (one - other).abs()
+        return torch.where(scored, far / 2, 0.0).sum(dim=0)
+
+    return crps(scores.settle(moved)) < crps(moved)

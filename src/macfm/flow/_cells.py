@@ -49,8 +49,22 @@ class CellWeights:
 
 
 def cells_of(group: Tensor, is_num: Tensor) -> Tensor:
-    """Return the cell of each coordinate: a column's number and its atoms are two."""
+    """Return the cell of each coordinate: a column's atoms are one of their own.
+
+    A number and its normal score share one.
+    """
     return 2 * group + is_num
+
+
+def parts_of(group: Tensor, is_num: Tensor) -> Tensor:
+    """Return what is judged by itself: a number, its atoms and its score are three."""
+    is_score = is_num & ~is_first(group)
+    return 3 * group + is_num + is_score
+
+
+def is_first(group: Tensor) -> Tensor:
+    """Tell which coordinates are the first of their column, shape ``(d,)``."""
+    return torch.diff(group, prepend=group.new_full((1,), -1)) > 0
 
 
 def cell_variances(x: Tensor, observed: Tensor, *, cell: Tensor) -> Tensor | None:

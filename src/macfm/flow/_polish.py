@@ -13,6 +13,7 @@ from macfm.flow._forest import ColumnTrees
 from macfm.flow._grove import Grove
 from macfm.flow._levels import Levels
 from macfm.flow._noise import keyed_normal
+from macfm.flow._scores import Scores
 from macfm.flow._stretch import Stretch
 
 # Trees see what trees have found, as far as they are believed.
@@ -46,6 +47,8 @@ class Polish(nn.Module):
         What becomes of the draws' distances from the mean.
     levels : sequence of Levels
         Categories that may be drawn again.
+    scores : Scores
+        Numbers whose draws are read off their normal scores.
     reach : Tensor, shape (d,), or None
         How far trees may be from the networks' mean; None sets no bounds.
     in_median : Tensor, shape (d,), or None
@@ -60,7 +63,8 @@ class Polish(nn.Module):
 
         X⋆ = m⋆ + stretched (X − m)
 
-    where it is a number; one that repeats a value stays around m. Where it is a
+    where it is a number, or the normal score that one is then read off; one that
+    repeats a value stays around m. Where it is a
     category, one drawn from p is kept with probability min(1, p⋆/p), and drawn from
     (p⋆ − p)₊ otherwise, so that it follows p⋆.
     """
@@ -80,6 +84,7 @@ class Polish(nn.Module):
         *,
         stretch: Stretch,
         levels: Sequence[Levels],
+        scores: Scores,
         reach: Tensor | None,
         in_median: Tensor | None,
     ) -> None:
@@ -89,6 +94,7 @@ class Polish(nn.Module):
         self._first = [int(one.place[0]) for one in trees]
         self.levels = nn.ModuleList(levels)
         self.stretch = stretch
+        self.scores = scores
         self.register_buffer("share", share)
         self.register_buffer("moves", moves)
         far = torch.full_like(share, torch.inf) if reach is None else reach
@@ -104,6 +110,7 @@ class Polish(nn.Module):
             self.moves,
             stretch=self.stretch,
             levels=levels,
+            scores=self.scores,
             reach=self.reach,
             in_median=self.in_median,
         )
@@ -142,6 +149,14 @@ class Polish(nn.Module):
     def _within_reach(self, found: Tensor, mean: Tensor) -> Tensor:
         return found.minimum(mean + self.reach).maximum(mean - self.reach)
 
+    def moved(self, drawn: Tensor, center: Center, *, stretched: bool) -> Tensor:
+        """Return draws whose numbers, and scores of them, are where they belong."""
+        apart, numbers = drawn - center.networks, self.moves
+        if stretched:
+            apart, numbers = self.stretch(apart), numbers | self.stretch.acts
+        middle = torch.where(self.moves, center.polished, center.networks)
+        return torch.where(numbers, middle + apart, drawn)
+
     def move(
         self,
         drawn: Tensor,
@@ -157,11 +172,7 @@ class Polish(nn.Module):
 
         They are `stretched` if they are asked for themselves, not for their center.
         """
-        apart, numbers = drawn - center.networks, self.moves
-        if stretched:
-            apart, numbers = self.stretch(apart), numbers | self.stretch.acts
-        middle = torch.where(self.moves, center.polished, center.networks)
-        moved = torch.where(numbers, middle + apart, drawn)
+        moved = self.scores.settle(self.moved(drawn, center, stretched=stretched))
         if len(self.levels):
             n_noise = 2 * len(self.levels)
             noise = keyed_normal(keys, seed=seed ^ _REDRAW, draws=draws, d=n_noise)

@@ -17,6 +17,7 @@ from macfm.flow._levels import nearest, number_rows
 from macfm.flow._path import Path
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import draw_rows
+from macfm.flow._scores import Scores
 from macfm.flow._solver import SolverConfig
 from macfm.flow._validation import Validation, hold_out, make_validation
 
@@ -88,6 +89,8 @@ class TrainingRows:
     """Coordinates and encoded categories of each column of categories."""
     atoms: Atoms
     """Values that columns of numbers repeat."""
+    scores: Scores
+    """Normal scores that stand beside numbers."""
     guide: Gaussian | None
     """The Gaussian of the rows to train on."""
     whole_guide: Gaussian | None
@@ -158,7 +161,7 @@ class TrainingRows:
             drawn = draw_rows(network, x, m_cond, eps=eps, path=path, config=_QUICK)
             for place, levels in self.levels:
                 drawn[:, place] = levels[nearest(drawn[:, place], levels)]
-            drawn = self.atoms.snap(drawn).view(shape)
+            drawn = self.atoms.snap(self.scores.settle(drawn)).view(shape)
             fills[:, rows] = torch.where(m_cond, x, drawn)
         return fills
 
@@ -171,6 +174,7 @@ def prepare_rows(
     group: np.ndarray,
     is_num: np.ndarray,
     atoms: Atoms,
+    scores: Scores,
     path: Path,
     config: RowConfig,
     seed: int,
@@ -188,6 +192,8 @@ def prepare_rows(
         Column of each coordinate, and whether it is numeric.
     atoms : Atoms
         Values that columns of numbers repeat, on the CPU.
+    scores : Scores
+        Normal scores that stand beside numbers, on the CPU.
     path : Path
         As in training.
     config : RowConfig
@@ -229,6 +235,7 @@ def prepare_rows(
             group=group,
             levels=levels,
             atoms=atoms,
+            scores=scores,
             guide=guide,
             rng=rng,
         )
@@ -255,6 +262,7 @@ def prepare_rows(
         validation=None if validation is None else validation.to(device),
         levels=[(tensor(place), tensor(codes)) for place, codes in levels],
         atoms=atoms.to(device),
+        scores=scores.to(device),
         guide=guide,
         whole_guide=whole_guide,
         ridge=ridge,
@@ -367,13 +375,15 @@ def _guesses(
     group: np.ndarray,
     levels: list[tuple[np.ndarray, np.ndarray]],
     atoms: Atoms,
+    scores: Scores,
     guide: Gaussian | None,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Fill the holes several times over, shape (n_fills, n, d), float32.
 
     By draws of the Gaussian, categories moved to the nearest that occurs and numbers
-    to the atom they say; without a Gaussian by values of other rows.
+    to those of their scores and to the atom they say; without a Gaussian by values of
+    other rows.
     """
     if observed.all():
         return x[None]
@@ -394,7 +404,7 @@ def _guesses(
             cells = np.ix_(holes, place)
             near = nearest(torch.from_numpy(fill[cells]), torch.from_numpy(codes))
             fill[cells] = codes[near.numpy()]
-        snapped = atoms.snap(torch.from_numpy(fill)).numpy()
+        snapped = atoms.snap(scores.settle(torch.from_numpy(fill))).numpy()
         fill[~observed] = snapped[~observed]
     return fills
 

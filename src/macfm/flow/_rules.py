@@ -83,9 +83,9 @@ def find_rules(
         clear = expected - there * n_holes[k] > 3 * np.sqrt(expected)
         fewer = mixed & clear & (ratio < 0.5)
         place = group == k
-        if is_num[place].any():
-            place &= is_num  # a number says what its atoms say
-        codes = _codes(x[np.ix_(with_k, place)])
+        if is_num[first[k]]:
+            place = first[k : k + 1]  # a number says what its atoms and score say
+        codes = _codes(x[with_k][:, place])
         follows = mixed & (_explained(recorded[with_k], codes) >= _EXPLAINED)
         fewer[k] = follows[k] = False
         gone[k] = np.where(fewer, 1 - ratio, 0.0)

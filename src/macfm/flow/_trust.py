@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._cells import is_first
 from macfm.flow._guide import Gaussian
 from macfm.flow._path import Path
 from macfm.flow._validation import Validation
@@ -91,7 +92,7 @@ def no_better_than_mean(
     standard error.
     """
     n_groups = int(group.max()) + 1
-    scored = validation.masks.tgt & is_num
+    scored = validation.masks.tgt & is_num & is_first(group)
     error = torch.where(scored, mean - validation.x, 0.0).double().square()
     spread = torch.where(scored, validation.x, 0.0).double().square()
     error, spread = (

@@ -47,6 +47,16 @@ class Validation:
             eps=self.eps.to(device),
         )
 
+    def some(self, rows: slice) -> Validation:
+        """Return some of the rows only."""
+        masks = (self.masks.cond, self.masks.tgt, self.masks.moved)
+        return replace(
+            self,
+            x=self.x[rows],
+            masks=Masks(*(mask[rows] for mask in masks)),
+            eps=self.eps[rows],
+        )
+
     def row_errors(
         self, network: nn.Module, *, path: Path, guess: Guess | None = None
     ) -> Tensor:

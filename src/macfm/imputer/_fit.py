@@ -17,7 +17,7 @@ from macfm.flow import MAX_COORDINATES, GuidedEnsemble
 from macfm.imputer._input import name_columns, report_empty
 from macfm.imputer._model import FittedModel
 from macfm.imputer._settings import Settings
-from macfm.imputer._training import Trained, atoms_of, train_networks
+from macfm.imputer._training import Trained, atoms_of, scores_of, train_networks
 from macfm.table import (
     Cells,
     Encoded,
@@ -92,6 +92,7 @@ def fit_model(
             group=encoder.group,
             is_num=encoder.is_num,
             atoms=atoms_of(encoder),
+            scores=scores_of(encoder),
             settings=settings,
             seed=seed,
             device=device,
@@ -125,21 +126,22 @@ def fit_model(
 def _schema_of(
     table: Table, *, parameters: Mapping[str, Any], settings: Settings
 ) -> TableSchema:
-    """Understand the columns; atoms must not take a table out of the guide's reach."""
+    """Understand the columns; what is beside a number must not cost it the guide."""
     schema = TableSchema.infer(
         table,
         **{name: parameters[name] for name in _KINDS},
         max_one_hot=settings.values["max_one_hot"],
         atoms=settings.values["atoms"],
+        scores=settings.values["scores"],
         only=parameters["only"],
         ignore=[*(parameters["ignore"] or ()), *(parameters["id"] or ())] or None,
     )
-    d = sum(column.width for column in schema.columns)
-    n_atoms = sum(len(column.atoms or ()) for column in schema.columns)
-    wanted = settings.network.guide and settings.network.precondition
-    if wanted and d - n_atoms <= MAX_COORDINATES < d:
-        return schema.without_atoms()
-    return schema
+    plain = schema.without_scores()  # without a guide nobody reads them
+    if settings.network.guide and settings.network.precondition:
+        for fewer in (schema, plain, plain.without_atoms()):
+            if sum(column.width for column in fewer.columns) <= MAX_COORDINATES:
+                return fewer
+    return plain
 
 
 def wishes_of(

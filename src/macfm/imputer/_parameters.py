@@ -150,6 +150,15 @@ _DECLARED = (
         paper=False,
     ),
     Parameter(
+        "scores",
+        FLAG,
+        "Whether numbers that lean far to one side, such as incomes, get a second "
+        "coordinate, their normal scores, from which draws are read where held-out "
+        "rows say that it is better.",
+        True,
+        paper=False,
+    ),
+    Parameter(
         "schedule",
         one_of("linear", "power", "cosine"),
         "s(t) of the path.",

@@ -59,6 +59,7 @@ _BEFORE = {
     "guide": False,
     "optimizer": "adamw",
     "atoms": False,
+    "scores": False,
     "n_trees": 0,
     "hide_one": False,
     "weigh_cells": False,

@@ -7,7 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
-from macfm.flow import MAX_COORDINATES, MAX_STEP, ColumnTrees, Levels, Polish, Stretch
+from macfm.flow import (
+    MAX_COORDINATES,
+    MAX_STEP,
+    ColumnTrees,
+    Levels,
+    Polish,
+    Scores,
+    Stretch,
+)
 
 _KINDS = {
     "place": np.int64,
@@ -38,6 +46,9 @@ def to_arrays(polish: Polish) -> dict[str, np.ndarray]:
     for k, levels in enumerate(polish.levels):
         for name in ("place", "codes"):
             arrays[f"levels.{k}.{name}"] = getattr(levels, name).cpu().numpy()
+    if len(polish.scores):
+        for name in Scores.PARTS:
+            arrays[f"scores.{name}"] = getattr(polish.scores, name).cpu().numpy()
     return arrays
 
 
@@ -66,6 +77,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polis
     levels: list[Levels] = []
     while f"levels.{len(levels)}.place" in left:
         levels.append(_levels(left, f"levels.{len(levels)}.", group))
+    scores = _scores(left, group) if "scores.number" in left else Scores.none()
     if left:
         raise ValueError(f"{sorted(left)[0]!r} belongs to no trees")
     tensors = (torch.from_numpy(part.copy()) for part in (share, moves > 0))
@@ -74,6 +86,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polis
         *tensors,
         stretch=stretch,
         levels=levels,
+        scores=scores,
         reach=torch.from_numpy(reach.copy()),
         in_median=None if in_median is None else torch.from_numpy(in_median.copy()),
     )
@@ -152,6 +165,31 @@ def _levels(left: dict[str, np.ndarray], prefix: str, group: np.ndarray) -> Leve
     if not np.isfinite(codes).all() or not 1 < len(codes) <= len(place) + 1:
         raise ValueError("the levels do not fit their column")
     return Levels(torch.from_numpy(place.copy()), torch.from_numpy(codes.copy()))
+
+
+def _scores(left: dict[str, np.ndarray], group: np.ndarray) -> Scores:
+    """Build the numbers that draws read off their scores, which rise with them."""
+    parts: dict[str, np.ndarray] = {}
+    for name in Scores.PARTS:
+        array = left.pop(f"scores.{name}", None)
+        kind, ndim = (np.float32, 2) if name in ("at", "value") else (np.int64, 1)
+        if array is None or array.dtype != kind or array.ndim != ndim:
+            raise ValueError(f"{name} of the scores is missing or of another kind")
+        parts[name] = array
+    number, score, at, value = parts.values()
+    sound = (
+        len(number) == len(score) == len(at)
+        and at.shape == value.shape
+        and at.shape[1] >= 2
+        and ((number >= 0) & (number < score) & (score < len(group))).all()
+        and (group[number] == group[score]).all()
+        and np.isfinite(at).all()
+        and np.isfinite(value).all()
+        and (np.diff(at) >= 0).all()
+    )
+    if not sound:
+        raise ValueError("the scores are not sound")
+    return Scores({name: torch.from_numpy(a.copy()) for name, a in parts.items()})
 
 
 def _check_place(place: np.ndarray, group: np.ndarray) -> None:

@@ -22,6 +22,7 @@ from macfm.flow import (
     Fill,
     GuidedEnsemble,
     RowConfig,
+    Scores,
     SolverConfig,
     TrainConfig,
     Training,
@@ -39,6 +40,7 @@ from macfm.flow import (
     mean_rows,
     measure_trust,
     no_better_than_mean,
+    parts_of,
     prepare_rows,
     train,
     training,
@@ -94,6 +96,13 @@ def atoms_of(encoder: TableEncoder) -> Atoms:
     return Atoms(**{name: torch.from_numpy(getattr(atoms, name)) for name in fields})
 
 
+def scores_of(encoder: TableEncoder) -> Scores:
+    """Return the normal scores that stand beside numbers, as tensors on the CPU."""
+    scores = encoder.scores
+    names = Scores.PARTS
+    return Scores({name: torch.from_numpy(getattr(scores, name)) for name in names})
+
+
 def train_networks(
     x: np.ndarray,
     observed: np.ndarray,
@@ -102,6 +111,7 @@ def train_networks(
     group: np.ndarray,
     is_num: np.ndarray,
     atoms: Atoms,
+    scores: Scores,
     settings: Settings,
     seed: int,
     device: torch.device,
@@ -119,6 +129,8 @@ def train_networks(
         Column of each coordinate, and whether it is numeric.
     atoms : Atoms
         Values that columns of numbers repeat, on the CPU.
+    scores : Scores
+        Normal scores that stand beside numbers, on the CPU.
     settings : Settings
         The resolved settings.
     seed : int
@@ -148,6 +160,7 @@ def train_networks(
             group=group,
             is_num=is_num,
             atoms=atoms,
+            scores=scores,
             path=settings.path,
             config=_row_config(settings),
             seed=seed,
@@ -327,10 +340,10 @@ class _Course:
         if self.starved or rows.validation is None:
             return torch.zeros(N_KNOTS, len(self.group), device=self.group.device)
         assert rows.guide is not None
-        # A column's number and its atoms are judged apart: the mean reads one alone.
-        cell = cells_of(self.group, self.is_num)
+        # The mean reads a column's number alone, whatever its atoms and score do.
+        part = parts_of(self.group, self.is_num)
         return measure_trust(
-            velocity, rows.guide, rows.validation, group=cell, path=path
+            velocity, rows.guide, rows.validation, group=part, path=path
         )
 
     def network(self) -> nn.Module:
@@ -375,6 +388,7 @@ class _Course:
             folds,
             levels=rows.levels,
             atoms=rows.atoms,
+            scores=rows.scores,
             group=self.group,
             is_num=self.is_num,
             path=settings.path,

@@ -15,7 +15,7 @@ from macfm.table._column import (
     Kind,
     seldom_repeats,
 )
-from macfm.table._encoder import Encoded, EncodedAtoms, TableEncoder
+from macfm.table._encoder import Encoded, EncodedAtoms, EncodedScores, TableEncoder
 from macfm.table._expression import column_text
 from macfm.table._flags import append_flags
 from macfm.table._hints import number_mark
@@ -32,6 +32,7 @@ __all__ = [
     "ColumnSchema",
     "Encoded",
     "EncodedAtoms",
+    "EncodedScores",
     "Family",
     "Kind",
     "Table",

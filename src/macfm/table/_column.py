@@ -69,6 +69,8 @@ KINDS = {
 _DAY = np.timedelta64(1, "D")
 # Fields of a column that hold several values.
 _TUPLES = {"bounds", "categories", "limits", "atoms"}
+# Fields that are stored where they say something.
+_LATER = ("atoms", "scores")
 
 
 class ColumnTypeError(ColumnError, TypeError):
@@ -115,6 +117,8 @@ class ColumnSchema:
     atoms : tuple of numbers, or None
         Values that a column of numbers often repeats, the most frequent first. Each has
         a coordinate after that of the number.
+    scores : bool
+        Whether the last coordinate is the normal score of the number.
 
     Examples
     --------
@@ -137,6 +141,7 @@ class ColumnSchema:
     tz: str | None = None
     limits: tuple[int, int] | None = None
     atoms: tuple | None = None
+    scores: bool = False
 
     @property
     def role(self) -> str | None:
@@ -160,8 +165,9 @@ class ColumnSchema:
         """Return a dict of JSON types."""
         plain = {field: getattr(self, field) for field in self.__dataclass_fields__}
         plain["name"] = to_tagged(self.name)
-        if self.atoms is None:
-            del plain["atoms"]  # columns of earlier models have no such field
+        for field in _LATER:  # columns of earlier models have no such fields
+            if not plain[field]:
+                del plain[field]
         for field in _TUPLES & set(plain):
             if plain[field] is not None:
                 plain[field] = [to_tagged(value) for value in plain[field]]
@@ -171,7 +177,7 @@ class ColumnSchema:
     def from_json(cls, plain: Mapping[str, Any]) -> ColumnSchema:
         """Undo ``to_json``; what the fields hold is checked by ``check_column``."""
         names = set(cls.__dataclass_fields__)
-        if not isinstance(plain, Mapping) or {*plain, "atoms"} != names:
+        if not isinstance(plain, Mapping) or {*plain, *_LATER} != names:
             raise ValueError("a stored column has other fields than it should have")
         fields = dict(plain)
         fields["name"] = from_tagged(fields["name"])

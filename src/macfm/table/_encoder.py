@@ -39,6 +39,8 @@ _ROWS_AT_A_TIME = 8_192
 # What was observed is never called impossible, whatever the network says: no category
 # has less than this part of its share of the observed cells.
 _LEAST_SHARE = 0.05
+# Normal scores are read off at so many places.
+_N_KNOTS = 513
 _COMPARABLE = {"float": "number", "integer": "number"}
 
 
@@ -58,14 +60,28 @@ class EncodedAtoms:
 
     #: Coordinate that says whether the cell holds the atom.
     flag: np.ndarray
-    #: Coordinate of the column's number.
+    #: Coordinate of the column's number, or of its normal score.
     number: np.ndarray
-    #: What the number is in cells that hold the atom, float32.
+    #: What that is in cells that hold the atom, float32.
     value: np.ndarray
     #: What the flag is in other cells, float32.
     low: np.ndarray
     #: What the flag is in cells that hold the atom, float32.
     high: np.ndarray
+
+
+@dataclass(frozen=True)
+class EncodedScores:
+    """Normal scores of k columns as coordinates."""
+
+    #: Coordinate of the column's number; shape (k,).
+    number: np.ndarray
+    #: Coordinate of its normal score; shape (k,).
+    score: np.ndarray
+    #: Scores, rising in each row, float32; shape (k, n_knots).
+    at: np.ndarray
+    #: What the number is there, float32; shape (k, n_knots).
+    value: np.ndarray
 
 
 class TableEncoder:
@@ -78,7 +94,7 @@ class TableEncoder:
     d : int
         Number of coordinates.
     is_num : ndarray of bool of shape (d,)
-        True for numbers, ranks and times, False for categories and atoms.
+        True for numbers, their scores, ranks and times, False for categories and atoms.
     group : ndarray of int64 of shape (d,)
         Position of the coordinate's column among the modelled ones.
 
@@ -106,8 +122,11 @@ class TableEncoder:
         scalar = np.array([c.encoding == "scalar" for c in schema.modelled], dtype=bool)
         self.d = sum(widths)
         self.group = np.repeat(np.arange(len(widths), dtype=np.int64), widths)
-        # The number comes first, then its atoms.
-        self.is_num = scalar[self.group] & (np.diff(self.group, prepend=-1) > 0)
+        # The number comes first, then its atoms, then its normal score.
+        first = np.diff(self.group, prepend=-1) > 0
+        last = np.diff(self.group, append=len(widths)) > 0
+        scored = np.array([c.scores for c in schema.modelled], dtype=bool)
+        self.is_num = scalar[self.group] & (first | (last & scored[self.group]))
 
     @classmethod
     def fit(cls, table: Table, schema: TableSchema) -> TableEncoder:
@@ -224,14 +243,35 @@ class TableEncoder:
         """Where the atoms of columns of numbers lie, and what they are."""
         places: list[tuple[int, int]] = []
         values: list[tuple[float, float, float]] = []
-        for _, _, codec, place in self._modelled():
+        for _, column, codec, place in self._modelled():
             if isinstance(codec, NumberCodec):
-                flags = range(place.start + 1, place.stop)
-                places += [(flag, place.start) for flag in flags]
-                values += zip(codec.atoms.numbers, *codec.atoms.levels, strict=True)
+                numbers = {place.start: codec.atoms.numbers}
+                if codec.score is not None:
+                    offsets = codec.atoms.offsets
+                    numbers[place.stop - 1] = codec.score.forward(offsets)
+                flags = range(*codec.flags.indices(column.width))
+                for number, own in numbers.items():
+                    places += [(place.start + flag, number) for flag in flags]
+                    values += zip(own, *codec.atoms.levels, strict=True)
         flag, number = np.array(places, dtype=np.int64).reshape(-1, 2).T.copy()
         value, low, high = np.array(values, dtype=np.float32).reshape(-1, 3).T.copy()
         return EncodedAtoms(flag, number, value, low, high)
+
+    @cached_property
+    def scores(self) -> EncodedScores:
+        """Where the normal scores of numbers lie, and what they say of them."""
+        scored = [
+            (place.start, place.stop - 1, *codec.score_map(_N_KNOTS))
+            for _, _, codec, place in self._modelled()
+            if isinstance(codec, NumberCodec) and codec.score is not None
+        ]
+        number, score, at, value = zip(*scored, strict=True) if scored else ((),) * 4
+        return EncodedScores(
+            np.array(number, dtype=np.int64),
+            np.array(score, dtype=np.int64),
+            np.array(at, dtype=np.float32).reshape(-1, _N_KNOTS),
+            np.array(value, dtype=np.float32).reshape(-1, _N_KNOTS),
+        )
 
     def unseen(self, table: Table) -> dict[Hashable, list]:
         """Collect, by column, observed categories which fit did not know."""

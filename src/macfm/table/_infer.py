@@ -28,7 +28,7 @@ from macfm.table._hints import looks_like_codes, number_mark, warn_codes, warn_m
 from macfm.table._io import Table
 from macfm.table._numbers import choose_origin, differences
 from macfm.table._ticks import granule, split, zone_name
-from macfm.table._transform import heavy_tailed
+from macfm.table._transform import heavy_tailed, skewed
 
 TRANSFORMS = ("standard", "quantile", "auto")
 
@@ -49,6 +49,7 @@ def infer_columns(
     numeric_transform: str | Mapping[Hashable, str],
     max_one_hot: int,
     atoms: bool,
+    scores: bool,
     only: Sequence[Hashable] | None,
     ignore: Sequence[Hashable] | None,
 ) -> list[ColumnSchema]:
@@ -93,6 +94,8 @@ def infer_columns(
         column = _with_transform(column, data, numeric_transform)
         if atoms:
             column = _with_atoms(column, data)
+        if scores:
+            column = _with_scores(column, data)
         filled = column.kind != "empty" and (only is None or name in wishes["only"])
         columns.append(replace(column, impute=filled))
     _warn_numbers(table, columns, wishes)
@@ -251,6 +254,15 @@ def _with_atoms(column: ColumnSchema, data: ColumnData) -> ColumnSchema:
         return column
     atoms = find_atoms(column, data, origin=choose_origin(data))
     return replace(column, atoms=atoms, width=1 + len(atoms)) if atoms else column
+
+
+def _with_scores(column: ColumnSchema, data: ColumnData) -> ColumnSchema:
+    """Give a column of numbers that lean to one side their normal scores."""
+    if column.role != "number" or column.transform != "standard":
+        return column
+    if not skewed(differences(data.seen, data, choose_origin(data))):
+        return column
+    return replace(column, scores=True, width=column.width + 1)
 
 
 def _warn_numbers(

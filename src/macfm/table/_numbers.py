@@ -1,4 +1,4 @@
-"""Columns of numbers and times: one coordinate each, and one for each atom."""
+"""Columns of numbers and times: a coordinate, one an atom, and perhaps a score."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from macfm.table._atoms import AtomCodec, offsets_of, shares_of
 from macfm.table._column import ColumnData, ColumnSchema
 from macfm.table._limits import Limit, fold, squeeze
 from macfm.table._ticks import NANOSECONDS, advance, before, distance, join, snap, split
-from macfm.table._transform import NumericTransform
+from macfm.table._transform import SCORE, TRANSFORM_ARRAYS, NumericTransform
 
 _SAFE = 2**62  # sums of two such integers fit into int64
 _SIDES = {1: "low", -1: "high"}
@@ -32,6 +32,8 @@ class NumberCodec:
     #: The bounds as distances from the origin, at most two. None of them (as in models
     #: of earlier versions) means that values beyond a bound move onto it.
     limits: tuple[Limit, ...] = ()
+    #: The map from distances to normal scores, if the column has them.
+    score: NumericTransform | None = None
 
     @classmethod
     def fit(cls, column: ColumnSchema, data: ColumnData) -> NumberCodec:
@@ -45,7 +47,8 @@ class NumberCodec:
         limits = tuple(Limit.fit(end, inner, sign) for sign, end in ends.items())
         shares = shares_of(offsets_of(column, origin), seen)
         atoms = AtomCodec.make(column, origin, transform, shares)
-        return cls(column, origin, transform, atoms, limits)
+        score = NumericTransform.fit(seen, "quantile") if column.scores else None
+        return cls(column, origin, transform, atoms, limits, score)
 
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
         """Return x of shape (n, width) and the flag of what it says, shape (n,)."""
@@ -53,8 +56,23 @@ class NumberCodec:
         seen = differences(data.seen, data, self.origin)
         x[data.observed, 0] = self.transform.forward(seen)
         if self.column.atoms:
-            x[data.observed, 1:] = self.atoms.encode(seen)
+            x[data.observed, self.flags] = self.atoms.encode(seen)
+        if self.score is not None:
+            x[data.observed, -1] = self.score.forward(seen)
         return x, data.observed
+
+    @property
+    def flags(self) -> slice:
+        """Where the atoms are among the column's coordinates."""
+        return slice(1, 1 + len(self.column.atoms or ()))
+
+    def score_map(self, n_knots: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return normal scores that rise and what the number is there, (n_knots,)."""
+        assert self.score is not None
+        known = (self.score.scores - self.score.mean) / self.score.std
+        place = np.linspace(0, len(known) - 1, n_knots)
+        at = np.interp(place, np.arange(len(known)), known)
+        return at, self.transform.forward(self.score.inverse(at))
 
     def decode(
         self, x: np.ndarray, target: ColumnData, *, drawn: bool = False
@@ -65,7 +83,7 @@ class NumberCodec:
         """
         offset = self.transform.inverse(x[:, 0])
         offset = (fold if drawn else squeeze)(offset, self.limits)
-        offset = self.atoms.restore(offset, x)
+        offset = self.atoms.restore(offset, x[:, : self.flags.stop])
         if self.column.role == "time":
             return self._times(offset, target)
         lo, hi = self.column.bounds or (None, None)
@@ -111,6 +129,9 @@ class NumberCodec:
         limits = {_SIDES[limit.sign]: limit.to_array() for limit in self.limits}
         shares = {"shares": self.atoms.shares} if self.column.atoms else {}
         told = {"origin": digits.copy(), **self.transform.to_arrays()}
+        if self.score is not None:
+            scored = self.score.to_arrays()
+            told |= {SCORE + name: array for name, array in scored.items()}
         return told | limits | shares
 
     @classmethod
@@ -127,7 +148,11 @@ class NumberCodec:
         transform = NumericTransform.from_arrays(arrays)
         shares = arrays.get("shares", np.empty(0))
         atoms = AtomCodec.make(column, origin, transform, shares)
-        return cls(column, origin, transform, atoms, limits)
+        score = None
+        if column.scores:
+            scored = {name: arrays[SCORE + name] for name in TRANSFORM_ARRAYS}
+            score = NumericTransform.from_arrays(scored)
+        return cls(column, origin, transform, atoms, limits, score)
 
 
 def _ends(column: ColumnSchema, origin: int) -> dict[int, float]:

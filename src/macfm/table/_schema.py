@@ -46,6 +46,7 @@ class TableSchema:
         numeric_transform: str | Mapping[Hashable, str] = "standard",
         max_one_hot: int = 64,
         atoms: bool = True,
+        scores: bool = True,
         only: Sequence[Hashable] | None = None,
         ignore: Sequence[Hashable] | None = None,
     ) -> TableSchema:
@@ -75,6 +76,8 @@ class TableSchema:
         atoms : bool, default=True
             Whether values that a column of numbers often repeats get coordinates of
             their own.
+        scores : bool, default=True
+            Whether numbers that lean far to one side get their normal scores as well.
         only : list of names, default=None
             Columns to fill; all when None.
         ignore : list of names, default=None
@@ -89,6 +92,7 @@ class TableSchema:
             numeric_transform=numeric_transform,
             max_one_hot=max_one_hot,
             atoms=atoms,
+            scores=scores,
             only=only,
             ignore=ignore,
         )
@@ -97,7 +101,19 @@ class TableSchema:
     def without_atoms(self) -> TableSchema:
         """Return the same columns, their repeated values numbers like all others."""
         return TableSchema(
-            [replace(c, atoms=None, width=1) if c.atoms else c for c in self.columns]
+            [
+                replace(c, atoms=None, width=c.width - len(c.atoms)) if c.atoms else c
+                for c in self.columns
+            ]
+        )
+
+    def without_scores(self) -> TableSchema:
+        """Return the same columns, without normal scores."""
+        return TableSchema(
+            [
+                replace(c, scores=False, width=c.width - 1) if c.scores else c
+                for c in self.columns
+            ]
         )
 
     @property

@@ -13,7 +13,7 @@ from macfm.table._atoms import MAX_ATOMS
 from macfm.table._categories import category_key
 from macfm.table._column import FAMILIES, KINDS, ColumnSchema, categories_of
 from macfm.table._ticks import NANOSECONDS
-from macfm.table._transform import N_LANDMARKS
+from macfm.table._transform import N_LANDMARKS, SCORE, TRANSFORM_ARRAYS
 
 MAX_COLUMNS = 100_000
 """Most columns of a stored schema."""
@@ -50,6 +50,7 @@ def _check_types(column: ColumnSchema) -> None:
     _need(type(column.dtype) is str and len(column.dtype) <= MAX_DTYPE, "dtype")
     _need(column.family in FAMILIES, "family")
     _need(type(column.impute) is bool, "impute")
+    _need(type(column.scores) is bool, "scores")
     _need(_is_int(column.width), "width")
     _need(column.unit is None or column.unit in NANOSECONDS, "unit")
     if column.tz is not None:
@@ -72,9 +73,11 @@ def _check_kind(column: ColumnSchema) -> None:
     _need(column.kind in KINDS, "kind")
     if column.is_numeric:
         _need(column.family in KINDS[column.kind].families, "family")
-        width = 1 + len(column.atoms or ())
+        width = 1 + len(column.atoms or ()) + column.scores
         _need(form[:2] == ("scalar", width) and n is None, "encoding")
         _need(column.transform in ("standard", "quantile"), "transform")
+        scored = column.role == "number" and column.transform == "standard"
+        _need(scored or not column.scores, "scores")
     elif column.kind == "ordinal":
         _need(form == ("scalar", 1, "standard"), "encoding")
         _need(n is not None and n >= 2, "categories")
@@ -133,13 +136,18 @@ def check_arrays(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> None
     try:
         if column.encoding == "scalar":
             own = "ranks" if column.kind == "ordinal" else "origin"
-            names = {own, "exponent", "landmarks", "scores", "mean", "std"}
+            names = {own, *TRANSFORM_ARRAYS}
             names |= _check_limits(column, arrays)
             names |= {"shares"} if column.atoms else set()
+            score = {name: SCORE + name for name in TRANSFORM_ARRAYS}
+            names |= set(score.values()) if column.scores else set()
             _need(set(arrays) == names, "its fields")
             if column.atoms:
                 _check_shares(_array(arrays, "shares", np.float64, 1), column.atoms)
-            _check_transform(column, arrays)
+            _check_transform(arrays, with_landmarks=column.transform == "quantile")
+            if column.scores:
+                own_score = {name: arrays[stored] for name, stored in score.items()}
+                _check_transform(own_score, with_landmarks=True)
             (_check_ranks if own == "ranks" else _check_origin)(column, arrays[own])
         else:
             scaled = column.encoding != "bits"
@@ -166,13 +174,13 @@ def _array(
     return array
 
 
-def _check_transform(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> None:
+def _check_transform(arrays: Mapping[str, np.ndarray], *, with_landmarks: bool) -> None:
     _need(abs(int(_array(arrays, "exponent", np.int64, 0))) <= 1100, "exponent")
     _array(arrays, "mean", np.float64, 0)
     _need(_array(arrays, "std", np.float64, 0) > 0, "std")
     landmarks = _array(arrays, "landmarks", np.float64, 1)
     scores = _array(arrays, "scores", np.float64, 1)
-    low, high = (2, N_LANDMARKS + 2) if column.transform == "quantile" else (0, 0)
+    low, high = (2, N_LANDMARKS + 2) if with_landmarks else (0, 0)
     _need(low <= len(landmarks) <= high and len(scores) == len(landmarks), "landmarks")
     _need((np.diff(landmarks) > 0).all(), "landmarks")
     _need((np.diff(scores) >= 0).all(), "scores")

@@ -66,6 +66,8 @@ def _number_facts(
         shares = codec.atoms.shares.tolist()
         repeated = {"atoms": list(column.atoms), "shares": shares}
         learned.append("values that it often repeats, and how often")
+    if codec.score is not None:
+        learned.append(_some_values(len(codec.score.landmarks)))
     if len(transform.landmarks):
         from scipy.special import ndtr  # late: most readers of a table do without
 
@@ -81,12 +83,15 @@ def _number_facts(
             "n_quantiles": len(offsets),
             **repeated,
         }
-        what = f"{len(offsets)} of its values, the smallest and the largest among them"
-        return facts, [what, *learned]
+        return facts, [_some_values(len(offsets)), *learned]
     mean, std = _moments(transform)
     facts = {"mean": _placed(mean, column, codec.origin), **repeated}
     facts["std"] = _length(std) if column.unit else std
     return facts, ["its mean and standard deviation", *learned]
+
+
+def _some_values(n: int) -> str:
+    return f"{n} of its values, the smallest and the largest among them"
 
 
 def _moments(transform: NumericTransform) -> tuple[float, float]:

@@ -20,6 +20,15 @@ X_LIMIT = 1e6
 KURTOSIS_LIMIT = 20.0
 SKEWNESS_LIMIT = 3.0
 
+TRANSFORM_ARRAYS = ("exponent", "landmarks", "scores", "mean", "std")
+"""Names of what a fitted transform is stored as."""
+
+SCORE = "score_"
+"""What these begin with where they are of a number's normal score, beside its own."""
+
+SKEWED, ENOUGH_SEEN = 2.5, 2000
+"""Skewness beyond which numbers get normal scores, and cells that must tell of it."""
+
 
 @dataclass(frozen=True)
 class NumericTransform:
@@ -123,11 +132,23 @@ def heavy_tailed(values: np.ndarray) -> bool:
     """Tell whether kurtosis or skewness is beyond what a plain scaling suits."""
     if not len(values):
         return False
-    scaled = np.ldexp(values, -_exponent(values))
-    mean, std = _moments(scaled)
-    z = (scaled - mean) / std
+    z = _standard_scores(values)
     skewness, kurtosis = np.mean(z**3), np.mean(z**4) - 3
     return bool(kurtosis > KURTOSIS_LIMIT or abs(skewness) > SKEWNESS_LIMIT)
+
+
+def skewed(values: np.ndarray) -> bool:
+    """Tell whether numbers lean so far that their normal scores are worth having."""
+    if len(values) < ENOUGH_SEEN:
+        return False
+    return bool(abs(np.mean(_standard_scores(values) ** 3)) > SKEWED)
+
+
+def _standard_scores(values: np.ndarray) -> np.ndarray:
+    """Bring values, at least one, to mean 0 and variance 1."""
+    scaled = np.ldexp(values, -_exponent(values))
+    mean, std = _moments(scaled)
+    return (scaled - mean) / std
 
 
 def _shifted(values: np.ndarray, exponent: int | np.ndarray) -> np.ndarray:

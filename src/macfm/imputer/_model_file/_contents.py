@@ -52,7 +52,7 @@ class ModelContents:
     @property
     def version(self) -> int:
         """Format of the file, told by the settings that each of them brought."""
-        brought = {1: "", 2: "guide", 3: "n_trees", 4: "weigh_cells"}
+        brought = {1: "", 2: "guide", 3: "n_trees", 4: "weigh_cells", 5: "scores"}
         return max(
             k for k, name in brought.items() if not name or name in self.settings
         )

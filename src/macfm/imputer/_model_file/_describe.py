@@ -90,7 +90,7 @@ def _reveals(contents: ModelContents) -> list[str]:
         ],
         "it holds the only value": [c.kind == "constant" for c in columns],
         "it holds up to 1,000 values, the smallest and the largest among them": [
-            c.transform == "quantile" for c in columns
+            c.transform == "quantile" or c.scores for c in columns
         ],
         "it holds mean and standard deviation": [
             c.transform == "standard" and c.kind != "ordinal" for c in columns
