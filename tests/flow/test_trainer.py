@@ -68,7 +68,12 @@ def validation_of(x, observed, *, generator):
     )
 
 
-def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None):
+def run(
+    config=CONFIG,
+    rows=None,
+    on_evaluation=lambda evaluation, n_steps: None,
+    refill=None,
+):
     x, observed = rows or low_rank_rows()
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -101,7 +106,7 @@ def run(config=CONFIG, rows=None, on_evaluation=lambda evaluation, n_steps: None
             weights=None,
             guide=None,
             fills=x[trained][None],
-            refill=None,
+            refill=refill,
             rules=None,
             validation=validation if config.stopping == "validation" else None,
             group=GROUP,
@@ -211,6 +216,25 @@ def test_time_budget_ends_training_early(monkeypatch):
     assert next(ticks) < 600
     assert result.history[-1].step == result.n_steps
     assert result.history[-1].learning_rate < CONFIG.learning_rate  # it had decayed
+
+
+@pytest.mark.parametrize(
+    ("seconds", "n_refills"), [(None, 3), (60.0, 3), (0.2, 2), (0.03, 0)]
+)
+def test_holes_are_guessed_again_while_there_is_time(monkeypatch, seconds, n_refills):
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks) / 500)
+    x, observed = low_rank_rows()
+    guesses = []
+
+    def refill(network):
+        guesses.append(network)
+        return fills
+
+    fills = x[hold_out(len(x), share=0.1, generator=torch.manual_seed(0))[0]][None]
+    config = replace(CONFIG, max_seconds=seconds, stopping="none", decay_share=0.0)
+    run(config, (x, observed), refill=refill)
+    assert len(guesses) == n_refills
 
 
 def test_interruption_keeps_the_best_so_far():

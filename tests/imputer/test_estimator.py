@@ -3,7 +3,9 @@
 import inspect
 import pickle
 import re
+import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -725,6 +727,30 @@ def test_trees_are_told_what_is_left_of_the_budget(monkeypatch):
     assert 0 < seconds < 60
     networks = imputer(n_trees=0).fit(x)
     np.testing.assert_array_equal(model.transform(x), networks.transform(x))
+
+
+@pytest.mark.parametrize(("pace", "in_full"), [(0.0, True), (10.0, False)])
+def test_in_a_hurry_fewer_cells_tell_of_trust(monkeypatch, pace, in_full):
+    import macfm.imputer._training as training
+
+    measure, n_asked, late = training.measure_trust, [], [0.0]
+
+    def asked(network, guide, validation, **kwargs):
+        n_asked.append(len(validation.x) // validation.n_rows)
+        late[0] += pace
+        return measure(network, guide, validation, **kwargs)
+
+    clock = time.perf_counter
+    watched = SimpleNamespace(perf_counter=lambda: clock() + late[0])
+    monkeypatch.setattr(training, "measure_trust", asked)
+    monkeypatch.setattr(training, "time", watched)
+    x = array()
+    imputer().fit(x)
+    assert len(n_asked) == 1
+    [whole] = n_asked
+    assert whole > 1
+    imputer(budget=600.0).fit(x)
+    assert n_asked == ([whole, 1, whole] if in_full else [whole, 1])
 
 
 def test_few_rows_are_left_out_in_turn_and_many_are_not(monkeypatch):

@@ -27,6 +27,8 @@ from macfm.flow.network import GuidedEnsemble
 
 # When the guesses of missing cells are drawn again, as shares of the most steps.
 _REFILLS = (0.1, 0.25, 0.5)
+# When more than this share of a time budget is spent, they stay as they are.
+_LAST_REFILL = 0.5
 # By how much the learning rate falls where training has diverged.
 _CALMER = 10
 
@@ -372,10 +374,11 @@ def training(
             step_on.load(source.take(), rate=rate.at(step))
             yield step_on
             step += 1
-            if time.perf_counter() - began >= (config.max_seconds or math.inf):
+            spent = (time.perf_counter() - began) / (config.max_seconds or math.inf)
+            if spent >= 1:
                 rate.stop(step)
 
-            if refill is not None and step in refills:
+            if refill is not None and step in refills and spent < _LAST_REFILL:
                 source.begin(refill(averaged))
             if step % config.evaluate_every and step != rate.end:
                 continue
