@@ -10,6 +10,7 @@ from macfm.flow import (
     Known,
     Path,
     RowBatch,
+    Scores,
     SolverConfig,
     aggregate,
     conditional_mean,
@@ -107,6 +108,17 @@ def test_batches_cover_every_row_once_and_pad_with_real_rows():
     assert all(torch.isin(b.keys, torch.arange(150)).all() for b in batches)
 
 
+def known_of(mean, moves, scores=None):
+    """What is known of rows of which nothing was observed."""
+    return Known(
+        mean=mean,
+        moves=moves,
+        trees=None,
+        scores=scores or Scores.none(),
+        observed=torch.zeros_like(mean, dtype=torch.bool),
+    )
+
+
 def test_aggregate_centers_numbers_and_averages_codes():
     draws = torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [10.0, 1.0]])[:, None]
     is_num = torch.tensor([True, False])
@@ -119,11 +131,7 @@ def test_aggregate_centers_numbers_and_averages_codes():
 def test_a_median_goes_half_of_the_way_to_the_known_mean_where_numbers_move():
     draws = torch.randn(9, 4, 3, generator=torch.Generator().manual_seed(0))
     is_num = torch.tensor([True, True, False])
-    known = Known(
-        mean=torch.full((4, 3), 2.0),
-        moves=torch.tensor([True, False, False]),
-        trees=None,
-    )
+    known = known_of(torch.full((4, 3), 2.0), torch.tensor([True, False, False]))
     mean = aggregate(draws, is_num=is_num, center="mean")
     plain = aggregate(draws, is_num=is_num, center="median")
     moved = aggregate(draws, is_num=is_num, center="median", known=known)
@@ -142,11 +150,7 @@ def test_a_median_lies_between_the_networks_and_the_trees(share):
         share=torch.full((3,), share),
         networks=torch.full((4, 3), 1.5),
     )
-    known = Known(
-        mean=torch.full((4, 3), 2.0),
-        moves=torch.tensor([True, False, False]),
-        trees=None,
-    )
+    known = known_of(torch.full((4, 3), 2.0), torch.tensor([True, False, False]))
     without = aggregate(draws, is_num=is_num, center="median", known=known)
     known = replace(known, trees=trees)
     median = aggregate(draws, is_num=is_num, center="median", known=known)
@@ -157,11 +161,36 @@ def test_a_median_lies_between_the_networks_and_the_trees(share):
     assert torch.equal(median[:, 1:], without[:, 1:])
 
 
+def test_the_median_of_a_number_with_a_long_tail_is_that_of_its_score():
+    n, at = 500, torch.linspace(-3, 3, 400)
+    z = torch.randn(9, n, generator=torch.Generator().manual_seed(0))
+    parts = {"number": torch.tensor([0]), "score": torch.tensor([1])}
+    scores = Scores(parts | {"at": at[None], "value": at.exp()[None]})
+    draws = scores.settle(torch.stack([torch.zeros_like(z), z], dim=-1))
+    is_num = torch.tensor([True, True])
+    known = known_of(torch.tensor([[1.6, 0.0]]).expand(n, 2), is_num, scores)
+    median = aggregate(draws, is_num=is_num, center="median", known=known)
+    assert torch.equal(scores.settle(median), median)
+    by_number = aggregate(
+        draws,
+        is_num=is_num,
+        center="median",
+        known=replace(known, scores=Scores.none()),
+    )
+    # the middle is 1, and a mean of nine draws with a tail says little of it
+    nearer, further = ((one[:, 0] - 1).square().mean() for one in (median, by_number))
+    assert nearer < 0.8 * further
+    assert (median[:, 0] >= scores.value.min()).all()
+    seen = replace(known, observed=torch.tensor([[True, True]]).expand(n, 2))
+    kept = aggregate(draws, is_num=is_num, center="median", known=seen)
+    assert torch.equal(kept, by_number)
+
+
 def test_a_known_mean_takes_noise_from_the_median_of_few_draws():
     n = 20_000
     draws = torch.randn(20, n, 1, generator=torch.Generator().manual_seed(0))
     is_num = torch.tensor([True])
-    known = Known(mean=torch.zeros(n, 1), moves=is_num, trees=None)
+    known = known_of(torch.zeros(n, 1), is_num)
     plain = aggregate(draws, is_num=is_num, center="median")
     moved = aggregate(draws, is_num=is_num, center="median", known=known)
     assert moved.square().mean() < 0.65 * plain.square().mean()

@@ -433,6 +433,48 @@ def test_shares_and_bounds_out_of_their_range_are_refused(name, value):
         _saved_polish.from_arrays(polish_arrays() | said, group=np.arange(3))
 
 
+SCORED = np.array([0, 0, 1])
+
+
+def score_arrays(**parts):
+    known = {
+        "number": np.array([0]),
+        "score": np.array([1]),
+        "at": np.array([[-1.0, 0.0, 1.0]], dtype=np.float32),
+        "value": np.array([[0.0, 1.0, 9.0]], dtype=np.float32),
+    }
+    told = {f"scores.{name}": array for name, array in (known | parts).items()}
+    return {name: array for name, array in told.items() if array is not None}
+
+
+def test_scores_come_whole():
+    arrays = polish_arrays() | score_arrays()
+    assert len(_saved_polish.from_arrays(arrays, group=SCORED).scores) == 1
+    assert len(_saved_polish.from_arrays(polish_arrays(), group=SCORED).scores) == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"value": None},
+        {"score": np.array([1], dtype=np.int32)},
+        {"score": np.array([2])},  # of another column
+        {"score": np.array([9])},
+        {"number": np.array([-3])},
+        {"number": np.array([1])},
+        {"number": np.array([0, 0]), "score": np.array([1, 1])},
+        {"at": np.array([[1.0, 0.0, 2.0]], dtype=np.float32)},
+        {"value": np.array([[1.0, 0.0, 2.0]], dtype=np.float32)},
+        {"value": np.array([[1.0, np.nan, 2.0]], dtype=np.float32)},
+        {"value": np.zeros((1, 2), dtype=np.float32)},
+        {"at": np.zeros((1, 0), dtype=np.float32)},
+    ],
+)
+def test_scores_that_no_fit_gives_are_refused(wrong):
+    with pytest.raises(ValueError, match="scores"):
+        _saved_polish.from_arrays(polish_arrays() | score_arrays(**wrong), group=SCORED)
+
+
 @pytest.mark.parametrize("limit", ["MAX_STEP", "MAX_COORDINATES"])
 def test_trees_too_large_to_be_walked_are_refused(limit, monkeypatch):
     group, arrays = np.arange(3), polish_arrays()

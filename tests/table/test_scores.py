@@ -48,13 +48,15 @@ def columns():
         "dates": (days, False),
         "text": (np.where(incomes() > 20, "rich", "poor"), False),
         "one value": (np.ones(N), False),
+        "two values": ((np.arange(N) % 50 == 0).astype(float), False),
     }
 
 
 @pytest.mark.parametrize("case", columns())
 def test_what_has_scores(case):
     values, expected = columns()[case]
-    (column,) = fit(pd.DataFrame({"a": values})).schema.columns
+    numeric = ["a"] if case == "two values" else None
+    (column,) = fit(pd.DataFrame({"a": values}), numeric=numeric).schema.columns
     assert column.scores is expected
 
 
@@ -115,10 +117,32 @@ def test_the_map_leads_from_scores_to_numbers(case):
     assert (np.diff(at) >= 0).all()
     assert (np.diff(value) >= 0).all()
     found = np.interp(known[:, -1], at, value)
-    assert np.median(np.abs(found - known[:, 0])) < 0.01
+    step = np.diff(np.unique(value)).max()  # of a few far-out values
+    assert np.abs(found - known[:, 0]).max() < max(0.05 * step, 1e-4)
     np.testing.assert_allclose(
         [value[0], value[-1]], [known[:, 0].min(), known[:, 0].max()], rtol=1e-5
     )
+
+
+@pytest.mark.parametrize("tail", [1.2, 2.0])
+def test_draws_of_normal_scores_are_as_wide_as_the_numbers(tail):
+    frame = pd.DataFrame({"a": np.random.default_rng(0).lognormal(3, tail, 30_000)})
+    (at,), (value,) = fit(frame).scores.at, fit(frame).scores.value
+    drawn = np.interp(np.random.default_rng(1).normal(size=300_000), at, value)
+    assert abs(drawn.mean()) < 0.02
+    assert abs(drawn.std() - 1) < 0.05
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_number_of_a_score_is_beyond_those_seen(seed):
+    frame = pd.DataFrame({"a": incomes(seed=seed)})
+    encoder = fit(frame)
+    ends = encoder.scores.value[0, [0, -1]]
+    x = np.column_stack([ends, encoder.scores.at[0, [0, -1]]])
+    table = as_table(pd.DataFrame({"a": [np.nan, np.nan]}))
+    low, high = encoder.complete(table, x, drawn=True)["a"]
+    assert low >= frame["a"].min()
+    assert high <= frame["a"].max()
 
 
 def test_a_stored_encoder_is_the_same():
@@ -161,6 +185,15 @@ def test_a_column_that_no_fit_gives_is_refused(change):
     plain = fit(pd.DataFrame({"a": incomes()})).schema.to_json()
     plain["columns"][0] |= change
     with pytest.raises(ValueError, match="stored wrongly"):
+        TableSchema.from_json(plain)
+
+
+@pytest.mark.parametrize("levels", [None, {"a": ["low", "mid", "high"]}])
+def test_no_column_of_categories_has_scores(levels):
+    frame = pd.DataFrame({"a": np.array(["low", "mid", "high"])[np.arange(9) % 3]})
+    plain = fit(frame, ordinal=levels).schema.to_json()
+    plain["columns"][0]["scores"] = True
+    with pytest.raises(ValueError, match="stored wrongly: scores"):
         TableSchema.from_json(plain)
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from macfm.flow._atoms import Atoms
+from macfm.flow._cells import is_first
 from macfm.flow._forest import ColumnTrees
 from macfm.flow._levels import Levels
 from macfm.flow._path import Path
@@ -209,7 +210,8 @@ def calibrate(
     if kept:
         # Where networks are nearly exact, so is their median.
         loose = moves & torch.isinf(reach)
-        further = _further([last, *others], share=share, numbers=loose)
+        numbers = loose & is_first(group)
+        further = _further([last, *others], share=share, numbers=numbers)
         polish.in_median = share + further * (1 - share) * ((share > 0) & loose)
     few = last.some(_MAX_DRAWN_CELLS[group.device.type] // len(group))
 
@@ -237,8 +239,9 @@ def _share(
     n_columns = int(group.max()) + 1
     numeric = torch.zeros(n_columns, dtype=torch.bool, device=group.device)
     numeric[group[is_num]] = True
-    product, square = _said(held_out, group)
-    told = [_said(one, group) for one in folds]
+    read = is_first(group) | ~is_num  # the mean is not read off scores
+    product, square = _said(held_out, group, read)
+    told = [_said(one, group, read) for one in folds]
     left_out = [torch.cat(parts) for parts in zip(*told, strict=True)]
     share = product.new_zeros(n_columns)
     for kind, believed in zip((numeric, ~numeric), _BEFORE, strict=True):
@@ -252,13 +255,15 @@ def _share(
     return share.clamp(0.0, 1.0)[group].to(held_out.center.networks.dtype)
 
 
-def _said(testimony: _Testimony, group: Tensor) -> tuple[Tensor, Tensor]:
+def _said(
+    testimony: _Testimony, group: Tensor, counted: Tensor
+) -> tuple[Tensor, Tensor]:
     """Return e (f − m) and (f − m)² by row and column, ``(n_rows, n_columns)``.
 
-    What is said must be half-way to the trees.
+    What is said must be half-way to the trees; coordinates are `counted` or not, (d,).
     """
     validation, center = testimony.validation, testimony.center
-    scored = validation.masks.tgt
+    scored = validation.masks.tgt & counted
     e = torch.where(scored, validation.x - center.networks, 0.0).double()
     change = 2 * (center.polished - center.networks)
     change = torch.where(scored, change, 0.0).double()
@@ -365,8 +370,12 @@ def _better_by_score(
     x = validation.x[:, scores.number].double()
     scored = validation.masks.tgt[:, scores.number]
 
+    low, high = scores.value[:, 0], scores.value[:, -1]
+
     def crps(draws: Tensor) -> Tensor:
-        one, other = atoms.snap(draws)[..., scores.number].double()
+        # What is drawn beyond the values seen will be bent back to them.
+        numbers = atoms.snap(draws)[..., scores.number].clamp(low, high)
+        one, other = numbers.double()
         far = (one - x).abs() + (other - x).abs() - (one - other).abs()
         return torch.where(scored, far / 2, 0.0).sum(dim=0)
 

@@ -64,9 +64,9 @@ class Polish(nn.Module):
         X⋆ = m⋆ + stretched (X − m)
 
     where it is a number, or the normal score that one is then read off; one that
-    repeats a value stays around m. Where it is a
-    category, one drawn from p is kept with probability min(1, p⋆/p), and drawn from
-    (p⋆ − p)₊ otherwise, so that it follows p⋆.
+    repeats a value stays around m. Where it is a category, one drawn from p is kept
+    with probability min(1, p⋆/p), and drawn from (p⋆ − p)₊ otherwise, so that it
+    follows p⋆.
     """
 
     # NOTE[DIFF]: the paper's answers are its network's alone.

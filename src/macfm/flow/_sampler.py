@@ -14,6 +14,7 @@ from macfm.flow._middle import middle
 from macfm.flow._noise import keyed_normal
 from macfm.flow._path import Path, end_point
 from macfm.flow._polish import Center, Polish
+from macfm.flow._scores import Scores
 from macfm.flow._solver import SolverConfig, integrate
 from macfm.flow.network import GuidedEnsemble
 
@@ -61,6 +62,10 @@ class Known:
     """Coordinates that it counts for: numbers that repeat no value, shape ``(d,)``."""
     trees: TreesMedian | None
     """What trees say of the median, None where they were not asked."""
+    scores: Scores
+    """Those of these numbers that are read off their scores."""
+    observed: Tensor
+    """What is known of the rows themselves, shape ``(n, d)``."""
 
 
 def conditional_mean(
@@ -193,7 +198,13 @@ def known_mean(
     if polish.in_median is not None:
         median = polish.medians(batch.observed, center, n_rows=batch.n_rows)
         trees = TreesMedian(median[some], polish.in_median, center.networks[some])
-    return Known(mean=center.polished[some], moves=polish.moves, trees=trees)
+    return Known(
+        mean=center.polished[some],
+        moves=polish.moves,
+        trees=trees,
+        scores=polish.scores.take(polish.moves[polish.scores.number]),
+        observed=batch.observed[some],
+    )
 
 
 def _polish_of(network: nn.Module) -> Polish | None:
@@ -282,7 +293,8 @@ def aggregate(
         What is known of their mean. A median goes half of the way by which the draws'
         mean misses it: draws are few, and their mean and the one known err apart. Where
         trees have a say it is taken around the networks' own mean, and goes to the
-        trees' median by their share.
+        trees' median by their share. A number that is read off its score has the median
+        of that: of a long tail a mean of few draws says little.
 
     Returns
     -------
@@ -303,6 +315,8 @@ def aggregate(
             alone = moved + (known.trees.networks - known.mean)
             moved = torch.lerp(alone, known.trees.median, known.trees.share)
         median = torch.where(known.moves, moved, median)
+        read = known.scores.settle(median)
+        median = torch.where(known.observed, median, read)
     return torch.where(is_num, median, mean)
 
 

@@ -21,9 +21,9 @@ class Scores(nn.Module):
     Notes
     -----
     A number x with many small values and few large ones is drawn badly as it is, and
-    well as z = Φ⁻¹(rank of x), which is normal. Both are transported; the conditional
-    mean is that of x, and a draw is the x that belongs to the z drawn, along straight
-    lines between those known, and never beyond them.
+    well as z = Φ⁻¹((rank of x − ½) / n), which is normal. Both are transported; the
+    conditional mean is that of x, and a draw is the x that belongs to the z drawn,
+    along straight lines between those known, and never beyond them.
     """
 
     # NOTE[DIFF]: the paper transports standardised numbers alone.

@@ -37,14 +37,14 @@ def measure_trust(
     validation : Validation
         Held-out rows.
     group : Tensor of int64, shape (d,)
-        Column of each coordinate.
+        What each coordinate is judged with, a column or, from `parts_of`, a part of it.
     path : Path
         As in training.
 
     Returns
     -------
     Tensor, shape (N_KNOTS, d)
-        In [0, 1], equal within a column.
+        In [0, 1], equal where judged together.
 
     Notes
     -----

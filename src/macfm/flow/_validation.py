@@ -48,7 +48,7 @@ class Validation:
         )
 
     def some(self, rows: slice) -> Validation:
-        """Return some of the rows only."""
+        """Return some of the rows only; what is counted is that of all."""
         masks = (self.masks.cond, self.masks.tgt, self.masks.moved)
         return replace(
             self,

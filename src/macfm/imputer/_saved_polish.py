@@ -182,10 +182,13 @@ def _scores(left: dict[str, np.ndarray], group: np.ndarray) -> Scores:
         and at.shape == value.shape
         and at.shape[1] >= 2
         and ((number >= 0) & (number < score) & (score < len(group))).all()
-        and (group[number] == group[score]).all()
+        and (np.diff(number) > 0).all()
+        and (np.searchsorted(group, group[number]) == number).all()
+        and (np.searchsorted(group, group[number], side="right") == score + 1).all()
         and np.isfinite(at).all()
         and np.isfinite(value).all()
         and (np.diff(at) >= 0).all()
+        and (np.diff(value) >= 0).all()
     )
     if not sound:
         raise ValueError("the scores are not sound")

@@ -102,8 +102,8 @@ def atoms_of(encoder: TableEncoder) -> Atoms:
 def scores_of(encoder: TableEncoder) -> Scores:
     """Return the normal scores that stand beside numbers, as tensors on the CPU."""
     scores = encoder.scores
-    names = Scores.PARTS
-    return Scores({name: torch.from_numpy(getattr(scores, name)) for name in names})
+    parts = {name: getattr(scores, name).copy() for name in Scores.PARTS}
+    return Scores({name: torch.from_numpy(part) for name, part in parts.items()})
 
 
 def train_networks(
@@ -350,10 +350,10 @@ class _Course:
         if math.isinf(left):
             return measure(known)
         trust = measure(known.some(slice(0, known.n_rows)))
+        trust.cpu()  # and wait
         n_masks = len(known.x) // known.n_rows
-        if (time.perf_counter() - now) * n_masks < _TRUST_SHARE * left:
-            return measure(known)
-        return trust
+        in_full = (time.perf_counter() - now) * n_masks < _TRUST_SHARE * left
+        return measure(known) if in_full and n_masks > 1 else trust
 
     def network(self) -> nn.Module:
         """Return the networks as one."""

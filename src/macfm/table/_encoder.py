@@ -31,7 +31,7 @@ from macfm.table._objects import object_limits
 from macfm.table._schema import TableSchema, check_columns
 from macfm.table._stored import check_arrays
 from macfm.table._summary import summarise
-from macfm.table._transform import SideBySide
+from macfm.table._transform import N_LANDMARKS, SideBySide
 
 Codec = NumberCodec | OrdinalCodec | BinaryCodec | OneHotCodec | BitsCodec
 
@@ -39,8 +39,8 @@ _ROWS_AT_A_TIME = 8_192
 # What was observed is never called impossible, whatever the network says: no category
 # has less than this part of its share of the observed cells.
 _LEAST_SHARE = 0.05
-# Normal scores are read off at so many places.
-_N_KNOTS = 513
+# Normal scores are read off at so many places: all landmarks and the two ends.
+_N_KNOTS = N_LANDMARKS + 2
 _COMPARABLE = {"float": "number", "integer": "number"}
 
 

@@ -47,7 +47,7 @@ class NumberCodec:
         limits = tuple(Limit.fit(end, inner, sign) for sign, end in ends.items())
         shares = shares_of(offsets_of(column, origin), seen)
         atoms = AtomCodec.make(column, origin, transform, shares)
-        score = NumericTransform.fit(seen, "quantile") if column.scores else None
+        score = NumericTransform.fit(seen, "score") if column.scores else None
         return cls(column, origin, transform, atoms, limits, score)
 
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
@@ -67,12 +67,21 @@ class NumberCodec:
         return slice(1, 1 + len(self.column.atoms or ()))
 
     def score_map(self, n_knots: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return normal scores that rise and what the number is there, (n_knots,)."""
-        assert self.score is not None
-        known = (self.score.scores - self.score.mean) / self.score.std
-        place = np.linspace(0, len(known) - 1, n_knots)
-        at = np.interp(place, np.arange(len(known)), known)
-        return at, self.transform.forward(self.score.inverse(at))
+        """Return normal scores that rise and what the number is there, (n_knots,).
+
+        In float32, in which no number is beyond the smallest and the largest.
+        """
+        score = self.score
+        assert score is not None
+        at = (score.scores - score.mean) / score.std
+        seen = np.ldexp(score.landmarks, score.exponent)
+        value = self.transform.forward(seen).astype(np.float32)
+        for end, inwards in ((seen[0], np.inf), (seen[-1], -np.inf)):
+            back = self.transform.inverse(value)
+            beyond = back < end if inwards > 0 else back > end
+            value = np.where(beyond, np.nextafter(value, np.float32(inwards)), value)
+        more = (0, n_knots - len(at))
+        return np.pad(at, more, mode="edge"), np.pad(value, more, mode="edge")
 
     def decode(
         self, x: np.ndarray, target: ColumnData, *, drawn: bool = False

@@ -71,13 +71,13 @@ def _check_kind(column: ColumnSchema) -> None:
     n = None if column.categories is None else len(column.categories)
     form = (column.encoding, column.width, column.transform)
     _need(column.kind in KINDS, "kind")
+    scored = column.role == "number" and column.transform == "standard"
+    _need(scored or not column.scores, "scores")
     if column.is_numeric:
         _need(column.family in KINDS[column.kind].families, "family")
         width = 1 + len(column.atoms or ()) + column.scores
         _need(form[:2] == ("scalar", width) and n is None, "encoding")
         _need(column.transform in ("standard", "quantile"), "transform")
-        scored = column.role == "number" and column.transform == "standard"
-        _need(scored or not column.scores, "scores")
     elif column.kind == "ordinal":
         _need(form == ("scalar", 1, "standard"), "encoding")
         _need(n is not None and n >= 2, "categories")

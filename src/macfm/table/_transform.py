@@ -55,11 +55,15 @@ class NumericTransform:
 
     @classmethod
     def fit(cls, values: np.ndarray, method: str) -> NumericTransform:
-        """Fit to observed finite values, shape (n_observed,)."""
+        """Fit to observed finite values, shape (n_observed,).
+
+        By "standard", by "quantile", whose landmarks are quantiles, or by "score",
+        whose landmarks lie as close in the tails as elsewhere.
+        """
         exponent = _exponent(values)
         scaled = np.ldexp(values, -exponent)
-        if method == "quantile" and len(values):
-            landmarks, scores = _normal_scores(scaled)
+        if method != "standard" and len(values):
+            landmarks, scores = _normal_scores(scaled, to_the_ends=method == "score")
             scaled = np.interp(scaled, landmarks, scores)
         else:
             landmarks = scores = np.empty(0)
@@ -139,7 +143,7 @@ def heavy_tailed(values: np.ndarray) -> bool:
 
 def skewed(values: np.ndarray) -> bool:
     """Tell whether numbers lean so far that their normal scores are worth having."""
-    if len(values) < ENOUGH_SEEN:
+    if len(values) < ENOUGH_SEEN or len(np.unique(values)) < 3:
         return False
     return bool(abs(np.mean(_standard_scores(values) ** 3)) > SKEWED)
 
@@ -179,16 +183,25 @@ def _moments(values: np.ndarray) -> tuple[float, float]:
     return mean, std or 1.0
 
 
-def _normal_scores(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Choose landmarks among the distinct values, with the score of their mid-rank."""
+def _normal_scores(
+    values: np.ndarray, *, to_the_ends: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Choose landmarks among the distinct values, with the score of their mid-rank.
+
+    They are even in probability or, `to_the_ends`, in score.
+    """
     distinct, counts = np.unique(values, return_counts=True)
     # Tied values share the average of their ranks, so a point mass keeps one score.
     probability = (np.cumsum(counts) - counts / 2) / len(values)
+    normal = NormalDist()
     if len(distinct) > N_LANDMARKS:
-        wanted = np.linspace(probability[0], probability[-1], N_LANDMARKS)
+        first, last = probability[0], probability[-1]
+        wanted = np.linspace(first, last, N_LANDMARKS)
+        if to_the_ends:
+            even = np.linspace(normal.inv_cdf(first), normal.inv_cdf(last), N_LANDMARKS)
+            wanted = np.array([normal.cdf(z) for z in even])
         kept = np.unique(np.searchsorted(probability, wanted - 1e-12))
         kept = np.union1d(kept, [0, len(distinct) - 1])
         distinct, probability = distinct[kept], probability[kept]
-    normal = NormalDist()
     scores = np.array([normal.inv_cdf(p) for p in probability])
     return distinct, np.clip(scores, -SCORE_LIMIT, SCORE_LIMIT)
