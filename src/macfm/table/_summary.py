@@ -57,41 +57,43 @@ def _number_facts(
     column: ColumnSchema, codec: NumberCodec
 ) -> tuple[dict[str, Any], list[str]]:
     """Return moments or quantiles on the scale of the column, and what they tell."""
-    from scipy.special import ndtr
-
-    transform = codec.transform
-    learned = [] if column.family == "float" else ["one of its values, near the median"]
-    repeated: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
+    learned: list[str] = []
+    ranked = codec.transform if codec.score is None else codec.score
+    if len(ranked.landmarks):
+        facts |= _quantiles(ranked, column, codec.origin)
+        n = facts["n_quantiles"]
+        learned.append(f"{n} of its values, the smallest and the largest among them")
+    if ranked is not codec.transform or not len(ranked.landmarks):
+        mean, std = _moments(codec.transform)
+        facts["mean"] = _placed(mean, column, codec.origin)
+        facts["std"] = _length(std) if column.unit else std
+        learned.append("its mean and standard deviation")
     if column.atoms:
         shares = codec.atoms.shares.tolist()
-        repeated = {"atoms": list(column.atoms), "shares": shares}
+        facts |= {"atoms": list(column.atoms), "shares": shares}
+    if column.family != "float":
+        learned.append("one of its values, near the median")
+    if column.atoms:
         learned.append("values that it often repeats, and how often")
-    if codec.score is not None:
-        learned.append(_some_values(len(codec.score.landmarks)))
-    if len(transform.landmarks):
-        from scipy.special import ndtr  # late: most readers of a table do without
-
-        offsets = np.ldexp(transform.landmarks, transform.exponent)
-        quartiles = np.interp(
-            np.array([0, 0.25, 0.5, 0.75, 1]),
-            ndtr(transform.scores),
-            offsets,
-        )
-        quartiles[[0, -1]] = offsets[[0, -1]]
-        facts = {
-            "quantiles": [_placed(value, column, codec.origin) for value in quartiles],
-            "n_quantiles": len(offsets),
-            **repeated,
-        }
-        return facts, [_some_values(len(offsets)), *learned]
-    mean, std = _moments(transform)
-    facts = {"mean": _placed(mean, column, codec.origin), **repeated}
-    facts["std"] = _length(std) if column.unit else std
-    return facts, ["its mean and standard deviation", *learned]
+    return facts, learned
 
 
-def _some_values(n: int) -> str:
-    return f"{n} of its values, the smallest and the largest among them"
+def _quantiles(
+    transform: NumericTransform, column: ColumnSchema, origin: int
+) -> dict[str, Any]:
+    """Return the smallest, the quartiles and the largest of the values it keeps."""
+    from scipy.special import ndtr  # late: most readers of a table do without
+
+    offsets = np.ldexp(transform.landmarks, transform.exponent)
+    quartiles = np.interp(
+        np.array([0, 0.25, 0.5, 0.75, 1]), ndtr(transform.scores), offsets
+    )
+    quartiles[[0, -1]] = offsets[[0, -1]]
+    return {
+        "quantiles": [_placed(value, column, origin) for value in quartiles],
+        "n_quantiles": len(offsets),
+    }
 
 
 def _moments(transform: NumericTransform) -> tuple[float, float]:
