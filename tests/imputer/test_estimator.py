@@ -729,6 +729,31 @@ def test_trees_are_told_what_is_left_of_the_budget(monkeypatch):
     np.testing.assert_array_equal(model.transform(x), networks.transform(x))
 
 
+def test_trees_are_grown_by_more_threads_than_a_small_network_is_trained_by(
+    monkeypatch,
+):
+    import macfm.imputer._training as training
+
+    train, grow, told = training.train, training.fit_trees, set()
+
+    def by_one(*args, **kwargs):
+        results = train(*args, **kwargs)
+        torch.set_num_threads(1)
+        return results
+
+    def asked(*args, n_jobs, **kwargs):
+        told.add((n_jobs, torch.get_num_threads()))
+        return grow(*args, n_jobs=n_jobs, **kwargs)
+
+    monkeypatch.setattr(training, "train", by_one)
+    monkeypatch.setattr(training, "fit_trees", asked)
+    monkeypatch.setattr("macfm.imputer._device.worthwhile_threads", lambda n: 2)
+    before = torch.get_num_threads()
+    imputer().fit(array())
+    assert told == {(2, 1)}
+    assert torch.get_num_threads() == before
+
+
 @pytest.mark.parametrize(("pace", "in_full"), [(0.0, True), (10.0, False)])
 def test_in_a_hurry_fewer_cells_tell_of_trust(monkeypatch, pace, in_full):
     import macfm.imputer._training as training

@@ -31,7 +31,7 @@ _LEAF_ROWS = 2
 _MANY_COLUMNS = 40
 _ROWS_AT_A_TIME = 16_384
 # Trees of fewer rows are grown faster than threads take turns.
-_ENOUGH_FOR_THREADS = 150
+_ENOUGH_FOR_THREADS = 120
 # Of more coordinates each split looks at this share.
 _FEW_COORDINATES = 40
 _MANY_SHARE = 0.4
@@ -270,10 +270,16 @@ def _grow(
             tree.fit(seen, target, sample_weight=weights, check_input=False)
         return tree.tree_
 
+    def grow_some(part: Sequence[int]) -> list[Any]:
+        return [grow(one) for one in part]
+
     if n_jobs == 1 or n < _ENOUGH_FOR_THREADS:
-        return [grow(one) for one in seeds]
+        return grow_some(seeds)
+    # One part a thread: threads that take tree by tree wait for each other.
+    size = -(-n_trees // n_jobs)
+    parts = [seeds[k : k + size] for k in range(0, n_trees, size)]
     with ThreadPoolExecutor(n_jobs) as pool:
-        return list(pool.map(grow, seeds))
+        return [tree for grown in pool.map(grow_some, parts) for tree in grown]
 
 
 def _packed(

@@ -155,7 +155,7 @@ def train_networks(
         reproducible(seed, device),
         training_progress(verbose=verbose, n_networks=settings.n_networks) as show,
     ):
-        began = time.perf_counter()
+        began, n_threads = time.perf_counter(), torch.get_num_threads()
         rows = prepare_rows(
             x[useful],
             observed[useful],
@@ -175,6 +175,7 @@ def train_networks(
             group=torch.from_numpy(group).to(device),
             is_num=torch.from_numpy(is_num).to(device),
             seed=seed,
+            n_threads=n_threads,
             began=began,
             show=show,
         )
@@ -219,6 +220,8 @@ class _Course:
     group: Tensor
     is_num: Tensor
     seed: int
+    n_threads: int
+    """Those worth using; a small network is trained with fewer."""
     began: float
     show: Callable[..., None]
     first_began: float = 0.0
@@ -430,7 +433,7 @@ class _Course:
             group=self.group,
             fill=fill,
             n_trees=-(-self.settings.values["n_trees"] // part),
-            n_jobs=torch.get_num_threads(),
+            n_jobs=self.n_threads,
             rng=np.random.default_rng(self.seed),
             max_seconds=_GROWING_SHARE * self._seconds_left(),
             only=only,
