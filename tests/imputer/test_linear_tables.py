@@ -107,13 +107,13 @@ def test_few_steps_are_no_lack_of_time():
 
 def test_a_network_without_time_does_not_halve_the_trust_in_another(monkeypatch):
     complete, hidden = linear_table(300, 4, seed=1)
-    within = _training._within_budget
+    within = _training.within_budget
 
     def second_comes_late(settings, *, spent, n_turns):
         spent = spent if n_turns == 2 else 1e6
         return within(settings, spent=spent, n_turns=n_turns)
 
-    monkeypatch.setattr(_training, "_within_budget", second_comes_late)
+    monkeypatch.setattr(_training, "within_budget", second_comes_late)
     imputer = MACFMImputer(
         random_state=0,
         verbose=False,

@@ -85,7 +85,7 @@ def find_rules(
         place = group == k
         if is_num[first[k]]:
             place = first[k : k + 1]  # a number says what its atoms and score say
-        codes = _codes(x[with_k][:, place])
+        codes = _codes(x[np.ix_(with_k, place)])
         follows = mixed & (_explained(recorded[with_k], codes) >= _EXPLAINED)
         fewer[k] = follows[k] = False
         gone[k] = np.where(fewer, 1 - ratio, 0.0)

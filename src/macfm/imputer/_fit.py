@@ -14,10 +14,11 @@ from macfm._errors import Said
 from macfm._warn import warn_user
 from macfm._words import count
 from macfm.flow import MAX_COORDINATES, GuidedEnsemble
+from macfm.imputer._beside import atoms_of, scores_of
 from macfm.imputer._input import name_columns, report_empty
 from macfm.imputer._model import FittedModel
 from macfm.imputer._settings import Settings
-from macfm.imputer._training import Trained, atoms_of, scores_of, train_networks
+from macfm.imputer._training import Trained, train_networks
 from macfm.table import (
     Cells,
     Encoded,

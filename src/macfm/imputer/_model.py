@@ -13,9 +13,9 @@ import torch
 from torch import nn
 
 from macfm.flow import Path
+from macfm.imputer._beside import atoms_of
 from macfm.imputer._filler import Copies, Filler
 from macfm.imputer._settings import ReadOut
-from macfm.imputer._training import atoms_of
 from macfm.table import Cells, Encoded, Table, TableEncoder, TableSchema, Wishes
 
 

@@ -45,13 +45,11 @@ from macfm.flow import (
     train,
     training,
 )
+from macfm.imputer._budget import ran_out_of_time, within_budget
 from macfm.imputer._device import reproducible
 from macfm.imputer._progress import training_progress
 from macfm.imputer._settings import Settings
-from macfm.table import TableEncoder
 
-# Left to a network whose budget the guide has used up.
-_LEAST_SECONDS = 1e-3
 # Below this many rows trees are grown again from all of them, held-out ones included.
 _FEW_ROWS = 2_000
 # Below this many, all are left out in turn to hear what trees are worth, with a part of
@@ -59,9 +57,8 @@ _FEW_ROWS = 2_000
 _FOLDED_ROWS = 1_500
 _N_FOLDS = 4
 _FOLD_TREES = 3
-# Share of a budget that is left for trees, and of what is left of it then: they have to
-# be judged too.
-_TREES_SHARE = 0.35
+# Share of what is left of a budget after training that growing trees may take: they
+# have to be judged too.
 _GROWING_SHARE = 0.75
 # Share of what is left of a budget that all hidden cells of held-out rows may take to
 # tell of trust; if it were more, those of one mask must do.
@@ -90,20 +87,6 @@ class Trained:
     """Whether the time was up before the learning rate had risen."""
     out_of_time: bool
     """Whether any network would have been trained for longer with more time."""
-
-
-def atoms_of(encoder: TableEncoder) -> Atoms:
-    """Return the values that columns of numbers repeat, as tensors on the CPU."""
-    atoms = encoder.atoms
-    fields = Atoms.__dataclass_fields__
-    return Atoms(**{name: torch.from_numpy(getattr(atoms, name)) for name in fields})
-
-
-def scores_of(encoder: TableEncoder) -> Scores:
-    """Return the normal scores that stand beside numbers, as tensors on the CPU."""
-    scores = encoder.scores
-    parts = {name: getattr(scores, name).copy() for name in Scores.PARTS}
-    return Scores({name: torch.from_numpy(part) for name, part in parts.items()})
 
 
 def train_networks(
@@ -281,7 +264,7 @@ class _Course:
             velocity = GuidedEnsemble.alone(guide, network, path=settings.path)
         now = time.perf_counter()
         self.first_began = self.first_began or now
-        config = _within_budget(settings, spent=now - self.began, n_turns=n_turns)
+        config = within_budget(settings, spent=now - self.began, n_turns=n_turns)
         by_validation = settings.train.stopping == "validation"
         return _Begun(
             number=k,
@@ -334,7 +317,7 @@ class _Course:
         if not done and not self.members:
             done = [pair for pair in ended if pair[1].history][:1]
             # A learning rate that was still rising when the time was up taught nothing.
-            self.starved = any(_ran_out_of_time(r, one.config) for one, r in done)
+            self.starved = any(ran_out_of_time(r, one.config) for one, r in done)
         for one, _ in done:
             self.members.append(one.network)
             if self.rows.guide is not None:
@@ -496,25 +479,6 @@ def _n_at_once(n_networks: int, device: torch.device) -> int:
     return n_networks if device.type == "cuda" else 1
 
 
-def _within_budget(settings: Settings, *, spent: float, n_turns: int) -> TrainConfig:
-    """Give the next of some turns its share of what is left of the time budget."""
-    budget = settings.train.max_seconds
-    if budget is None:
-        return settings.train
-    if settings.values["n_trees"]:
-        budget *= 1 - _TREES_SHARE
-    left = max((budget - spent) / n_turns, _LEAST_SECONDS)
-    return replace(settings.train, max_seconds=left)
-
-
 def _is_cut_short(one: _Begun, result: TrainResult) -> bool:
     """Whether a training ended before its network was worth something."""
-    return result.interrupted or _ran_out_of_time(result, one.config)
-
-
-def _ran_out_of_time(result: TrainResult, config: TrainConfig) -> bool:
-    """Whether the time was up while the learning rate was still rising."""
-    if config.max_seconds is None or not result.history or result.interrupted:
-        return False
-    spent = result.history[-1].seconds
-    return result.n_steps < config.warmup_steps and spent >= config.max_seconds
+    return result.interrupted or ran_out_of_time(result, one.config)

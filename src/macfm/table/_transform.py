@@ -143,9 +143,11 @@ def heavy_tailed(values: np.ndarray) -> bool:
 
 def skewed(values: np.ndarray) -> bool:
     """Tell whether numbers lean so far that their normal scores are worth having."""
-    if len(values) < ENOUGH_SEEN or len(np.unique(values)) < 3:
+    if len(values) < ENOUGH_SEEN:
         return False
-    return bool(abs(np.mean(_standard_scores(values) ** 3)) > SKEWED)
+    if abs(np.mean(_standard_scores(values) ** 3)) <= SKEWED:
+        return False
+    return len(np.unique(values)) > 2  # the score of one of two says what it says
 
 
 def _standard_scores(values: np.ndarray) -> np.ndarray:
