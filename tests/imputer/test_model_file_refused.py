@@ -153,10 +153,10 @@ def test_a_truncated_or_prolonged_file_is_refused(small, tmp_path):
 
 def test_a_newer_format_asks_for_an_upgrade(small, tmp_path, monkeypatch):
     with monkeypatch.context() as later:
-        later.setattr(_container, "VERSION", 6)
+        later.setattr(_container, "VERSION", 7)
         (tmp_path / "m").write_bytes(pack(*read(small)))
     assert refusal(tmp_path / "m") == (
-        "has format 6, written by a newer macfm, and this one reads up to format 5; "
+        "has format 7, written by a newer macfm, and this one reads up to format 6; "
         "upgrade macfm"
     )
 
@@ -473,6 +473,107 @@ def test_scores_come_whole():
 def test_scores_that_no_fit_gives_are_refused(wrong):
     with pytest.raises(ValueError, match="scores"):
         _saved_polish.from_arrays(polish_arrays() | score_arrays(**wrong), group=SCORED)
+
+
+def margin_arrays(**parts):
+    known = {
+        "flag": np.array([1]),
+        "low": np.array([-0.5], dtype=np.float32),
+        "high": np.array([2.0], dtype=np.float32),
+        "cut": np.array([[0.4, 0.1]], dtype=np.float32),
+        "place": np.array([0, 2]),
+        "at": np.array([[-1.0, 0.0, 1.0]] * 2, dtype=np.float32),
+        "value": np.array([[0.0, 1.0, 9.0]] * 2, dtype=np.float32),
+    }
+    told = {f"margins.{name}": array for name, array in (known | parts).items()}
+    return {name: array for name, array in told.items() if array is not None}
+
+
+@pytest.mark.parametrize(
+    ("without", "n_flags", "n_places"),
+    [
+        ((), 1, 2),
+        (("flag", "low", "high", "cut"), 0, 2),
+        (("place", "at", "value"), 1, 0),
+    ],
+)
+def test_margins_of_atoms_and_of_numbers_come_whole(without, n_flags, n_places):
+    arrays = polish_arrays() | margin_arrays(**dict.fromkeys(without))
+    margins = _saved_polish.from_arrays(arrays, group=np.arange(3)).margins
+    assert (len(margins.flag), len(margins.place)) == (n_flags, n_places)
+    back = _saved_polish.to_arrays(
+        _saved_polish.from_arrays(arrays, group=np.arange(3))
+    )
+    for name in margin_arrays(**dict.fromkeys(without)):
+        np.testing.assert_array_equal(back[name], arrays[name])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"cut": None},
+        {"value": None},
+        {"flag": np.array([1], dtype=np.int32)},
+        {"flag": np.array([3])},
+        {"flag": np.array([-1])},
+        {"high": np.array([-0.5], dtype=np.float32)},
+        {"low": np.array([np.nan], dtype=np.float32)},
+        {"cut": np.array([[0.4]], dtype=np.float32)},
+        {"cut": np.array([[0.4, np.inf]], dtype=np.float32)},
+        {"place": np.array([0, 0])},
+        {"place": np.array([0])},
+        {"place": np.array([0, 3])},
+        {"at": np.array([[1.0, 0.0, 2.0]] * 2, dtype=np.float32)},
+        {"value": np.array([[1.0, 0.0, 2.0]] * 2, dtype=np.float32)},
+        {"value": np.array([[1.0, np.nan, 2.0]] * 2, dtype=np.float32)},
+        {"value": np.zeros((2, 2), dtype=np.float32)},
+    ],
+)
+def test_margins_that_no_fit_gives_are_refused(wrong):
+    arrays = polish_arrays() | margin_arrays(**wrong)
+    with pytest.raises(ValueError, match="margins"):
+        _saved_polish.from_arrays(arrays, group=np.arange(3))
+
+
+LEVELED = np.array([0, 0, 1])
+
+
+def level_arrays(**parts):
+    known = {
+        "place": np.array([0, 1]),
+        "codes": np.eye(2, dtype=np.float32),
+        "power": np.array([1.2]),
+        "offset": np.array([0.1, -0.1]),
+    }
+    told = {f"levels.0.{name}": array for name, array in (known | parts).items()}
+    return {name: array for name, array in told.items() if array is not None}
+
+
+def test_levels_may_come_without_the_law_of_draws():
+    arrays = polish_arrays() | level_arrays()
+    (levels,) = _saved_polish.from_arrays(arrays, group=LEVELED).levels
+    assert float(levels.power) == 1.2
+    assert levels.offset.tolist() == [0.1, -0.1]
+    arrays = polish_arrays() | level_arrays(power=None, offset=None)
+    (levels,) = _saved_polish.from_arrays(arrays, group=LEVELED).levels
+    assert levels.power is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"power": None},
+        {"offset": None},
+        {"power": np.array([np.nan])},
+        {"power": np.array([1.2], dtype=np.float32)},
+        {"offset": np.array([0.1])},
+        {"offset": np.array([0.1, np.inf])},
+    ],
+)
+def test_laws_of_draws_that_no_fit_gives_are_refused(wrong):
+    arrays = polish_arrays() | level_arrays(**wrong)
+    with pytest.raises(ValueError, match="levels"):
+        _saved_polish.from_arrays(arrays, group=LEVELED)
 
 
 @pytest.mark.parametrize("limit", ["MAX_STEP", "MAX_COORDINATES"])

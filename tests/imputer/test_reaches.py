@@ -89,6 +89,11 @@ def gives_incomes_a_second_coordinate(seen, value):
     return many.column("income").width == 1 + value
 
 
+def draws_categories_again(seen, value):
+    levels = seen.network.polish.levels
+    return value == any(one.power is not None for one in levels)
+
+
 def does_not_inform(seen, value):
     others = ["height", "beds", "ward"]
     moved = seen.model.transform(FRAME.assign(weight=0.95 * FRAME["weight"]))
@@ -262,6 +267,7 @@ CLAIMS = {
     ),
     "atoms": ([True, False], {}, gives_repeated_values_a_coordinate),
     "scores": ([True, False], {"guide": True}, gives_incomes_a_second_coordinate),
+    "margins": ([True, False], {"guide": True}, draws_categories_again),
     "n_trees": (
         [0, 3],
         {"guide": True},

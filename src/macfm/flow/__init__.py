@@ -16,6 +16,7 @@ from macfm.flow._grove import MAX_STEP
 from macfm.flow._guide import MAX_COORDINATES, Gaussian, Guess
 from macfm.flow._levels import Levels
 from macfm.flow._loss import LossConfig, LossTerms, flow_matching_loss
+from macfm.flow._margins import Margins
 from macfm.flow._masks import Masks, inference_masks, sample_masks
 from macfm.flow._middle import middle
 from macfm.flow._noise import keyed_normal, row_keys
@@ -104,6 +105,7 @@ __all__ = [
     "LossConfig",
     "LossTerms",
     "MLPVelocity",
+    "Margins",
     "Masks",
     "NetworkConfig",
     "Path",

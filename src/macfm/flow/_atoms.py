@@ -41,12 +41,12 @@ class Atoms:
     def spoken(self, x: Tensor) -> Tensor:
         """Tell of rows, shape ``(…, d)``, which numbers they say to be an atom."""
         said = torch.zeros_like(x, dtype=torch.bool)
-        p = self._chances(x)
+        p = self.chances(x)
         for k, j in enumerate(self.number.tolist()):
             said[..., j] |= p[..., k] > 0.5
         return said
 
-    def _chances(self, x: Tensor) -> Tensor:
+    def chances(self, x: Tensor) -> Tensor:
         """Return p of each atom, shape ``(…, k)``."""
         return (x[..., self.flag.tolist()] - self.low) / (self.high - self.low)
 
@@ -58,7 +58,7 @@ class Atoms:
         if not len(self.flag):
             return x
         flags, numbers = self.flag.tolist(), self.number.tolist()
-        p = self._chances(x)
+        p = self.chances(x)
         x, largest = x.clone(), torch.full_like(x, 0.5)
         for k, j in enumerate(numbers):
             larger = p[..., k] > largest[..., j]

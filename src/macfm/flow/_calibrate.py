@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from macfm.flow._atoms import Atoms
 from macfm.flow._cells import is_first
 from macfm.flow._forest import ColumnTrees
 from macfm.flow._levels import Levels
+from macfm.flow._margins import Margins, bend_numbers, cut_atoms
 from macfm.flow._path import Path
 from macfm.flow._polish import Center, Polish
 from macfm.flow._sampler import draw_rows
@@ -37,7 +38,9 @@ _FURTHER = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 _FURTHER_BEFORE = 0.5
 _STANDARD_ERRORS = 0.5
 # Draws are judged by so many coordinates: a GPU has time for all.
-_MAX_DRAWN_CELLS = {"cpu": 120_000, "cuda": 4_000_000}
+_MAX_DRAWN_CELLS = {"cpu": 480_000, "cuda": 4_000_000}
+# Of each row, which is what a CRPS takes.
+_N_DRAWS = 2
 
 
 @dataclass(frozen=True)
@@ -95,14 +98,17 @@ class _Testimony:
         self,
         network: GuidedEnsemble,
         *,
+        n: int,
         path: Path,
         solver: SolverConfig,
         generator: torch.Generator,
     ) -> Tensor:
-        """Draw the rows from noise of their own, shape ``(n, d)``."""
+        """Draw the rows from noise of their own, shape ``(n_draws, n, d)``."""
         x, m_cond = self.validation.x, self.validation.masks.cond
-        eps = torch.randn(x.shape, generator=generator, device=x.device)
-        return draw_rows(network, x, m_cond, eps=eps, path=path, config=solver)
+        shape = (n, *x.shape)
+        eps = torch.randn(shape, generator=generator, device=x.device)
+        drawn = draw_rows(network, x, m_cond, eps=eps, path=path, config=solver)
+        return drawn.view(shape)
 
 
 def calibrate(
@@ -112,6 +118,7 @@ def calibrate(
     levels: Sequence[tuple[Tensor, Tensor]],
     atoms: Atoms,
     scores: Scores,
+    margins: bool,
     group: Tensor,
     is_num: Tensor,
     path: Path,
@@ -133,6 +140,8 @@ def calibrate(
         Values that numbers repeat; draws of these do not follow the trees.
     scores : Scores
         Normal scores beside numbers, from which draws may be read.
+    margins : bool
+        Whether all draws of a column are made to look like its values.
     group, is_num : Tensor, shape (d,)
         Column of each coordinate, and whether it is numeric.
     path, solver : Path, SolverConfig
@@ -156,6 +165,7 @@ def calibrate(
     networks find to 0.2 standard deviations, for b. `find_stretch` says how wide draws
     are. A number is read off its normal score where the CRPS of two draws so read,
     ½ (|X − x| + |X′ − x| − |X − X′|), is lower than if they are drawn as they are.
+    `Margins` and `Levels` say what becomes of all draws of a column.
     """
     known = [
         Levels(place, codes)
@@ -175,6 +185,7 @@ def calibrate(
             stretch=none,
             levels=(),
             scores=Scores.none(),
+            margins=Margins.none(),
             reach=None,
             in_median=None,
         )
@@ -193,15 +204,14 @@ def calibrate(
     spoken &= grown
     share = torch.where(spoken & (share >= _LEAST_SHARE), share, 0.0)
     kept = [one for one in trees if share[one.place[0]] > 0]
-    believed = {int(one.place[0]) for one in kept}
-    drawn_again = [one for one in known if int(one.place[0]) in believed]
     polish = Polish(
         kept,
         share,
         moves,
         stretch=none,
-        levels=drawn_again,
+        levels=(),
         scores=Scores.none(),
+        margins=Margins.none(),
         reach=reach,
         in_median=None,
     )
@@ -215,16 +225,23 @@ def calibrate(
         polish.in_median = share + further * (1 - share) * ((share > 0) & loose)
     few = last.some(_MAX_DRAWN_CELLS[group.device.type] // len(group))
 
-    def draw() -> Tensor:
-        return few.drawn(
-            held_out.network, path=path, solver=solver, generator=generator
-        )
-
-    drawn = draw()
+    drawn = few.drawn(
+        held_out.network, n=_N_DRAWS, path=path, solver=solver, generator=generator
+    )
     polish.stretch = _stretch(few, drawn, atoms=atoms, is_num=is_num)
     if len(scores):
-        better = _better_by_score(few, [drawn, draw()], atoms=atoms, scores=scores)
+        better = _better_by_score(few, drawn, atoms=atoms, scores=scores)
         polish.scores = scores.take(better)
+    if margins:
+        polish.margins = _margins(few, drawn, atoms=atoms, group=group, is_num=is_num)
+        hidden = ~few.validation.masks.cond
+        known = [
+            one.learn(few.center.networks, drawn, hidden[:, one.place[0]])
+            for one in known
+        ]
+    else:  # only what trees change is drawn again
+        known = [one for one in known if share[one.place[0]] > 0]
+    polish.levels = nn.ModuleList(known)
     return Calibration(polish=polish, mean=last.center.polished)
 
 
@@ -286,8 +303,7 @@ def _reach(held_out: _Testimony, *, is_num: Tensor) -> Tensor:
     validation, center = held_out.validation, held_out.center
     scored = validation.masks.tgt & is_num
     change = torch.where(scored, 2 * (center.polished - center.networks), 0.0)
-    miss = torch.where(scored, validation.x - center.networks, 0.0).double()
-    error = (miss.square().sum(dim=0) / scored.sum(dim=0).clamp(min=1)).sqrt()
+    error = _rms(validation.x - center.networks, scored)
     exact = scored.any(dim=0) & (error < _NEARLY_EXACT)
     return torch.where(exact, change.abs().amax(dim=0), torch.inf)
 
@@ -347,29 +363,28 @@ def _stretch(
     """
     validation, center = held_out.validation, held_out.center
     scored = validation.masks.tgt & is_num
-    mean, repeats = center.networks, torch.zeros_like(is_num)
+    repeats = torch.zeros_like(is_num)
     repeats[atoms.number] = True
+    miss = validation.x - torch.where(repeats, center.networks, center.polished)
+    rows = torch.arange(len(validation.x), device=drawn.device) % validation.n_rows
+    n = len(drawn)
     return find_stretch(
-        drawn - mean,
-        validation.x - torch.where(repeats, mean, center.polished),
-        drawn=scored & ~atoms.spoken(drawn),
-        missed=scored & ~atoms.spoken(validation.x),
-        row=torch.arange(len(drawn), device=drawn.device) % validation.n_rows,
+        (drawn - center.networks).flatten(0, 1),
+        miss.repeat(n, 1),
+        drawn=(scored & ~atoms.spoken(drawn)).flatten(0, 1),
+        missed=(scored & ~atoms.spoken(validation.x)).repeat(n, 1),
+        row=rows.repeat(n),
         centred=~repeats,
     )
 
 
 def _better_by_score(
-    held_out: _Testimony, drawn: Sequence[Tensor], *, atoms: Atoms, scores: Scores
+    held_out: _Testimony, drawn: Tensor, *, atoms: Atoms, scores: Scores
 ) -> Tensor:
     """Tell of which numbers draws are better read off their scores, shape ``(k,)``."""
-    polish, validation = held_out.polish, held_out.validation
-    moved = torch.stack(
-        [polish.moved(one, held_out.center, stretched=True) for one in drawn]
-    )
-    x = validation.x[:, scores.number].double()
-    scored = validation.masks.tgt[:, scores.number]
-
+    moved = held_out.polish.moved(drawn, held_out.center, stretched=True)
+    x = held_out.validation.x[:, scores.number].double()
+    scored = held_out.validation.masks.tgt[:, scores.number]
     low, high = scores.value[:, 0], scores.value[:, -1]
 
     def crps(draws: Tensor) -> Tensor:
@@ -380,3 +395,39 @@ def _better_by_score(
         return torch.where(scored, far / 2, 0.0).sum(dim=0)
 
     return crps(scores.settle(moved)) < crps(moved)
+
+
+def _margins(
+    held_out: _Testimony,
+    drawn: Tensor,
+    *,
+    atoms: Atoms,
+    group: Tensor,
+    is_num: Tensor,
+) -> Margins:
+    """Return what makes all draws of a column look like its values."""
+    polish, center, known = held_out.polish, held_out.center, held_out.validation
+    moved = polish.moved(drawn, center, stretched=True)
+    margins = cut_atoms(moved, center.networks, ~known.masks.cond, atoms=atoms)
+    cut = margins.to(drawn.device)(moved, center.networks)
+    rows, x = cut.flatten(0, 1), known.x.repeat(len(drawn), 1)
+    scored = known.masks.tgt.repeat(len(drawn), 1)
+    said, true = scored & ~atoms.spoken(rows), scored & ~atoms.spoken(x)
+    scores = polish.scores.number.tolist(), polish.scores.score.tolist()
+    numbers = torch.nonzero(is_num & is_first(group))[:, 0].tolist()
+    place = dict(zip(numbers, numbers, strict=True)) | dict(zip(*scores, strict=True))
+    bent = bend_numbers(
+        margins,
+        rows,
+        x,
+        told={place[j]: (said[:, j], true[:, j]) for j in numbers},
+        miss=_rms(known.x - center.polished, known.masks.tgt),
+        row=torch.arange(len(x), device=x.device) % known.n_rows,
+    )
+    return bent.to(drawn.device)
+
+
+def _rms(miss: Tensor, counted: Tensor) -> Tensor:
+    """Return the root mean square of what is counted, ``(n, d)``, by coordinate."""
+    square = torch.where(counted, miss, 0.0).double().square().sum(dim=0)
+    return (square / counted.sum(dim=0).clamp(min=1)).sqrt()

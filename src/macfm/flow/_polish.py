@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from macfm.flow._forest import ColumnTrees
 from macfm.flow._grove import Grove
 from macfm.flow._levels import Levels
+from macfm.flow._margins import Margins
 from macfm.flow._noise import keyed_normal
 from macfm.flow._scores import Scores
 from macfm.flow._stretch import Stretch
@@ -49,6 +50,8 @@ class Polish(nn.Module):
         Categories that may be drawn again.
     scores : Scores
         Numbers whose draws are read off their normal scores.
+    margins : Margins
+        What makes draws of a whole column look like its values.
     reach : Tensor, shape (d,), or None
         How far trees may be from the networks' mean; None sets no bounds.
     in_median : Tensor, shape (d,), or None
@@ -63,10 +66,10 @@ class Polish(nn.Module):
 
         X⋆ = m⋆ + stretched (X − m)
 
-    where it is a number, or the normal score that one is then read off; one that
-    repeats a value stays around m. Where it is a category, one drawn from p is kept
-    with probability min(1, p⋆/p), and drawn from (p⋆ − p)₊ otherwise, so that it
-    follows p⋆.
+    where it is a number, or the normal score that one is then read off, which its
+    margin then bends; one that repeats a value stays around m. Where it is a category,
+    one drawn from g, which `Levels` tells, is kept with probability min(1, p⋆/g), and
+    drawn from (p⋆ − g)₊ otherwise, so that it follows p⋆.
     """
 
     # NOTE[DIFF]: the paper's answers are its network's alone.
@@ -85,6 +88,7 @@ class Polish(nn.Module):
         stretch: Stretch,
         levels: Sequence[Levels],
         scores: Scores,
+        margins: Margins,
         reach: Tensor | None,
         in_median: Tensor | None,
     ) -> None:
@@ -95,6 +99,7 @@ class Polish(nn.Module):
         self.levels = nn.ModuleList(levels)
         self.stretch = stretch
         self.scores = scores
+        self.margins = margins
         self.register_buffer("share", share)
         self.register_buffer("moves", moves)
         far = torch.full_like(share, torch.inf) if reach is None else reach
@@ -111,6 +116,7 @@ class Polish(nn.Module):
             stretch=self.stretch,
             levels=levels,
             scores=self.scores,
+            margins=self.margins,
             reach=self.reach,
             in_median=self.in_median,
         )
@@ -170,16 +176,20 @@ class Polish(nn.Module):
     ) -> Tensor:
         """Move draws ``(n_draws, n, d)`` of the networks to where they belong.
 
-        They are `stretched` if they are asked for themselves, not for their center.
+        They are `stretched`, and have their margins, if they are asked for themselves,
+        not for their center.
         """
-        moved = self.scores.settle(self.moved(drawn, center, stretched=stretched))
+        moved = self.moved(drawn, center, stretched=stretched)
+        if stretched:
+            moved = self.margins(moved, center.networks)
+        moved = self.scores.settle(moved)
         if len(self.levels):
             n_noise = 2 * len(self.levels)
             noise = keyed_normal(keys, seed=seed ^ _REDRAW, draws=draws, d=n_noise)
             u = torch.special.ndtr(noise)
             for k, levels in enumerate(self.levels):
                 assert isinstance(levels, Levels)
-                old = levels.probabilities(center.networks)
+                old = levels.of_draws(levels.probabilities(center.networks))
                 new = levels.probabilities(center.polished)
                 code = levels.redrawn(drawn, old, new, u[..., 2 * k : 2 * k + 2])
                 moved[..., levels.place] = code.to(moved.dtype)

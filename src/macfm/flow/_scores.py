@@ -57,12 +57,20 @@ class Scores(nn.Module):
         """Return rows, shape ``(…, d)``, whose numbers are those of their scores."""
         if not len(self):
             return x
-        z = x[..., self.score].flatten(0, -2).T.contiguous()  # (k, n)
-        above = torch.searchsorted(self.at, z).clamp(1, self.at.shape[1] - 1)
-        low, high = (self.at.gather(1, k).double() for k in (above - 1, above))
-        part = ((z - low) / (high - low).clamp(min=1e-12)).clamp(0.0, 1.0)
-        first, last = (self.value.gather(1, k).double() for k in (above - 1, above))
-        found = first + part * (last - first)
         x = x.clone()
-        x[..., self.number] = found.T.to(x.dtype).view(*x.shape[:-1], len(self))
+        x[..., self.number] = read_off(x[..., self.score], self.at, self.value)
         return x
+
+
+def read_off(z: Tensor, at: Tensor, value: Tensor) -> Tensor:
+    """Read values ``(…, k)`` off lines between points, none beyond the last ones.
+
+    The points of each of k lines, ``(k, n_knots)``, rise.
+    """
+    flat = z.flatten(0, -2).T.contiguous()  # (k, n)
+    above = torch.searchsorted(at, flat).clamp(1, at.shape[1] - 1)
+    low, high = (at.gather(1, k).double() for k in (above - 1, above))
+    part = ((flat - low) / (high - low).clamp(min=1e-12)).clamp(0.0, 1.0)
+    first, last = (value.gather(1, k).double() for k in (above - 1, above))
+    found = first + part * (last - first)
+    return found.T.to(z.dtype).view(z.shape)

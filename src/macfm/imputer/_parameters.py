@@ -159,6 +159,15 @@ _DECLARED = (
         paper=False,
     ),
     Parameter(
+        "margins",
+        FLAG,
+        "Whether all draws of a column together are brought to what is known of it: "
+        "categories and repeated values to their probabilities, numbers to the "
+        "quantiles of held-out rows.",
+        True,
+        paper=False,
+    ),
+    Parameter(
         "schedule",
         one_of("linear", "power", "cosine"),
         "s(t) of the path.",

@@ -60,6 +60,7 @@ _BEFORE = {
     "optimizer": "adamw",
     "atoms": False,
     "scores": False,
+    "margins": False,
     "n_trees": 0,
     "hide_one": False,
     "weigh_cells": False,

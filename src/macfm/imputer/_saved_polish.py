@@ -12,6 +12,7 @@ from macfm.flow import (
     MAX_STEP,
     ColumnTrees,
     Levels,
+    Margins,
     Polish,
     Scores,
     Stretch,
@@ -26,6 +27,9 @@ _KINDS = {
     "value": np.float32,
     "depth": np.int64,
 }
+_LEVELS = ("place", "codes", "power", "offset")
+# Those of atoms and those of numbers, either of which may not be there.
+_MARGINS = ("flag", "low", "high", "cut"), ("place", "at", "value")
 _MAX_DEPTH = 4_096
 _MAX_BEND = 10.0
 
@@ -44,11 +48,18 @@ def to_arrays(polish: Polish) -> dict[str, np.ndarray]:
             arrays[f"tree.{k}.{name}"] = getattr(trees, name).cpu().numpy()
         arrays[f"tree.{k}.depth"] = np.array([trees.depth])
     for k, levels in enumerate(polish.levels):
-        for name in ("place", "codes"):
-            arrays[f"levels.{k}.{name}"] = getattr(levels, name).cpu().numpy()
+        for name in _LEVELS:
+            part = getattr(levels, name)
+            if part is not None:
+                arrays[f"levels.{k}.{name}"] = np.atleast_1d(part.cpu().numpy())
     if len(polish.scores):
         for name in Scores.PARTS:
             arrays[f"scores.{name}"] = getattr(polish.scores, name).cpu().numpy()
+    for names, some in zip(_MARGINS, ("flag", "place"), strict=True):
+        if len(getattr(polish.margins, some)):
+            for name in names:
+                part = getattr(polish.margins, name)
+                arrays[f"margins.{name}"] = part.cpu().numpy()
     return arrays
 
 
@@ -78,6 +89,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polis
     while f"levels.{len(levels)}.place" in left:
         levels.append(_levels(left, f"levels.{len(levels)}.", group))
     scores = _scores(left, group) if "scores.number" in left else Scores.none()
+    margins = _margins(left, d)
     if left:
         raise ValueError(f"{sorted(left)[0]!r} belongs to no trees")
     tensors = (torch.from_numpy(part.copy()) for part in (share, moves > 0))
@@ -87,6 +99,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polis
         stretch=stretch,
         levels=levels,
         scores=scores,
+        margins=margins,
         reach=torch.from_numpy(reach.copy()),
         in_median=None if in_median is None else torch.from_numpy(in_median.copy()),
     )
@@ -164,7 +177,18 @@ def _levels(left: dict[str, np.ndarray], prefix: str, group: np.ndarray) -> Leve
         raise ValueError("the levels do not fit their column")
     if not np.isfinite(codes).all() or not 1 < len(codes) <= len(place) + 1:
         raise ValueError("the levels do not fit their column")
-    return Levels(torch.from_numpy(place.copy()), torch.from_numpy(codes.copy()))
+    tensors = [torch.from_numpy(part.copy()) for part in (place, codes)]
+    if not any(prefix + name in left for name in ("power", "offset")):
+        return Levels(*tensors)  # as in files of before
+    law = []
+    for name, n in (("power", 1), ("offset", len(codes))):
+        part = left.pop(prefix + name, None)
+        if part is None or part.shape != (n,) or part.dtype != np.float64:
+            raise ValueError("what draws make of levels does not fit them")
+        if not np.isfinite(part).all():
+            raise ValueError("what draws make of levels must be finite")
+        law.append(torch.from_numpy(part.copy()))
+    return Levels(*tensors, power=law[0][0], offset=law[1])
 
 
 def _scores(left: dict[str, np.ndarray], group: np.ndarray) -> Scores:
@@ -193,6 +217,36 @@ def _scores(left: dict[str, np.ndarray], group: np.ndarray) -> Scores:
     if not sound:
         raise ValueError("the scores are not sound")
     return Scores({name: torch.from_numpy(a.copy()) for name, a in parts.items()})
+
+
+def _margins(left: dict[str, np.ndarray], d: int) -> Margins:
+    """Build what makes draws look like values; files of before have nothing of it."""
+    none = Margins.none()
+    parts = {name: getattr(none, name).numpy() for name in Margins.PARTS}
+    for names in _MARGINS:
+        if any(f"margins.{name}" in left for name in names):
+            parts |= {name: left.pop(f"margins.{name}", None) for name in names}
+    for name, like in ((name, getattr(none, name).numpy()) for name in Margins.PARTS):
+        part = parts[name]
+        if part is None or part.dtype != like.dtype or part.ndim != like.ndim:
+            raise ValueError(f"{name} of the margins is missing or of another kind")
+    flag, low, high, cut, place, at, value = parts.values()
+    sound = (
+        low.shape == high.shape == flag.shape
+        and cut.shape == (len(flag), 2)
+        and len(at) == len(value) == len(place)
+        and at.shape == value.shape
+        and at.shape[1] >= 2
+        and all(np.isfinite(part).all() for part in (low, high, cut, at, value))
+        and (high > low).all()
+        and all(((one >= 0) & (one < d)).all() for one in (flag, place))
+        and all(len(np.unique(one)) == len(one) for one in (flag, place))
+        and (np.diff(at) >= 0).all()
+        and (np.diff(value) >= 0).all()
+    )
+    if not sound:
+        raise ValueError("the margins are not sound")
+    return Margins({name: torch.from_numpy(a.copy()) for name, a in parts.items()})
 
 
 def _check_place(place: np.ndarray, group: np.ndarray) -> None:

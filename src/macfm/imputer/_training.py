@@ -384,6 +384,7 @@ class _Course:
             levels=rows.levels,
             atoms=rows.atoms,
             scores=rows.scores,
+            margins=settings.values["margins"],
             group=self.group,
             is_num=self.is_num,
             path=settings.path,

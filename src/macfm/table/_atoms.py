@@ -15,8 +15,8 @@ import numpy as np
 from macfm.table._column import ColumnData, ColumnSchema
 from macfm.table._transform import NumericTransform
 
-LEAST_SHARE, LEAST_CELLS = 0.1, 20
-"""Share of the observed cells, and number of them, that make a value an atom."""
+LEAST = ((0.1, 20), (0.05, 200))
+"""Shares of the observed cells, each with how many, that make a value an atom."""
 
 CELLS_BESIDE, VALUES_BESIDE = 20, 2
 """Cells, and distinct values in them, without which there is no more than the atoms."""
@@ -35,7 +35,8 @@ def find_atoms(column: ColumnSchema, data: ColumnData, *, origin: int) -> tuple:
     values, counts = values[order], counts[order]
     plain = int if column.kind == "integer" else float
     n_observed = counts.sum()
-    often = counts[:MAX_ATOMS] >= max(LEAST_SHARE * n_observed, LEAST_CELLS)
+    enough = min(max(share * n_observed, n_cells) for share, n_cells in LEAST)
+    often = counts[:MAX_ATOMS] >= enough
     # In a column of few values each is frequent, and none stands out.
     beside = np.append(counts[1:], 0)[:MAX_ATOMS]
     stand_out = often & (counts[:MAX_ATOMS] >= STANDS_OUT * beside)

@@ -52,10 +52,9 @@ class ModelContents:
     @property
     def version(self) -> int:
         """Format of the file, told by the settings that each of them brought."""
-        brought = {1: "", 2: "guide", 3: "n_trees", 4: "weigh_cells", 5: "scores"}
-        return max(
-            k for k, name in brought.items() if not name or name in self.settings
-        )
+        brought = ("guide", "n_trees", "weigh_cells", "scores", "margins")
+        known = [k for k, name in enumerate(brought, 2) if name in self.settings]
+        return max(known, default=1)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON fields and tensors."""

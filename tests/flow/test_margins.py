@@ -1,0 +1,185 @@
+"""Draws of a whole column are atoms as often, and as large, as they should be."""
+
+import pytest
+import torch
+
+from macfm.flow import Atoms, Margins
+from macfm.flow._margins import bend_numbers, cut_atoms
+
+# Coordinate 0 is a number, 1 says whether it is 0.7, and 2 another number.
+ATOMS = Atoms(
+    flag=torch.tensor([1]),
+    number=torch.tensor([0]),
+    value=torch.tensor([0.7]),
+    low=torch.tensor([-0.5]),
+    high=torch.tensor([2.0]),
+)
+N = 4_000
+
+
+def noise(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def known(p):
+    """Return rows whose atom has these probabilities."""
+    mean = torch.zeros(len(p), 3)
+    mean[:, 1] = -0.5 + 2.5 * p
+    return mean
+
+
+def flags(p, *, seed=0, n_draws=2):
+    """Return draws of the flag that are smeared, and lean to what is likely."""
+    drawn = torch.zeros(n_draws, len(p), 3)
+    drawn[..., 1] = -0.5 + 2.5 * (
+        1.6 * p - 0.2 + 0.3 * noise(n_draws, len(p), seed=seed)
+    )
+    return drawn
+
+
+def is_atom(drawn):
+    return ATOMS.spoken(drawn)[..., 0].double()
+
+
+@pytest.mark.parametrize("largest", [0.3, 0.9, 1.0])
+def test_atoms_are_drawn_as_often_as_they_are_likely(largest):
+    p = largest * torch.rand(N, generator=torch.Generator().manual_seed(1))
+    hidden = torch.ones(N, 3, dtype=torch.bool)
+    margins = cut_atoms(flags(p), known(p), hidden, atoms=ATOMS)
+    fresh = flags(p, seed=2)
+    before, after = (is_atom(one) for one in (fresh, margins(fresh, known(p))))
+    assert abs(after.mean() - p.mean()) < 0.02
+    assert abs(after.mean() - p.mean()) < abs(before.mean() - p.mean()) or (
+        abs(before.mean() - p.mean()) < 0.02
+    )
+    # and where they are likely more often than elsewhere
+    likely = p > p.median()
+    for some in (likely, ~likely):
+        assert abs(after[:, some].mean() - p[some].double().mean()) < 0.06
+
+
+def test_cells_that_are_shown_do_not_count():
+    p = torch.full((N,), 0.3)
+    hidden = torch.ones(N, 3, dtype=torch.bool)
+    hidden[::2] = False
+    drawn = flags(p)
+    other = drawn.clone()
+    other[:, ::2] = 99.0
+    cuts = [cut_atoms(one, known(p), hidden, atoms=ATOMS).cut for one in (drawn, other)]
+    assert torch.equal(*cuts)
+
+
+@pytest.mark.parametrize(
+    ("p", "n"), [(0.0, N), (1.0, N), (0.5, 20)], ids=["never", "always", "few"]
+)
+def test_where_nothing_can_be_told_half_is_the_cut(p, n):
+    p = torch.full((n,), p)
+    hidden = torch.ones(n, 3, dtype=torch.bool)
+    margins = cut_atoms(flags(p), known(p), hidden, atoms=ATOMS)
+    assert margins.cut.tolist() == [[0.5, 0.0]]
+    drawn = flags(p, seed=3)
+    torch.testing.assert_close(margins(drawn, known(p)), drawn)
+
+
+def test_a_number_and_its_score_share_a_cut():
+    twice = Atoms(
+        *(torch.cat([part, part]) for part in vars(ATOMS).values()),
+    )
+    p = torch.full((N,), 0.3)
+    hidden = torch.ones(N, 3, dtype=torch.bool)
+    one, both = (
+        cut_atoms(flags(p), known(p), hidden, atoms=atoms) for atoms in (ATOMS, twice)
+    )
+    for name in Margins.PARTS:
+        assert torch.equal(getattr(one, name), getattr(both, name))
+
+
+def bent(drawn, x, *, n_rows=None, miss=1.0):
+    told = torch.ones(len(x), dtype=torch.bool)
+    return bend_numbers(
+        Margins.none(),
+        drawn,
+        x,
+        told={2: (told, told)},
+        miss=torch.full((3,), miss),
+        row=torch.arange(len(x)) % (n_rows or len(x)),
+    )
+
+
+def quantiles(x):
+    return torch.quantile(x[..., 2].flatten(), torch.linspace(0.05, 0.95, 19))
+
+
+def test_numbers_have_the_quantiles_of_the_true_ones():
+    x, drawn = noise(20_000, 3), noise(20_000, 3, seed=1)
+    x[:, 2] += 0.2 * x[:, 2].square()
+    margins = bent(drawn, x)
+    assert margins.place.tolist() == [2]
+    fresh = noise(20_000, 3, seed=2)
+    moved = margins(fresh, torch.zeros(20_000, 3))
+    torch.testing.assert_close(quantiles(moved), quantiles(x), atol=0.1, rtol=0.05)
+    assert torch.equal(moved[:, :2], fresh[:, :2])
+    # larger draws stay the larger ones, beyond the ends as well
+    order = fresh[:, 2].argsort()
+    assert (moved[order, 2].diff() >= 0).all()
+    far = torch.tensor([[0.0, 0.0, z] for z in (-900.0, -90.0, 90.0, 900.0)])
+    step = margins(far, torch.zeros(4, 3))[:, 2].diff()
+    torch.testing.assert_close(
+        step[[0, 2]], torch.tensor([810.0, 810.0]), rtol=1e-3, atol=0
+    )
+
+
+def test_draws_that_look_like_the_values_hardly_move():
+    x, drawn = noise(20_000, 3), noise(20_000, 3, seed=1)
+    moved = bent(drawn, x)(drawn, torch.zeros(20_000, 3))
+    middle = (drawn[:, 2].abs() < 2).nonzero()[:, 0]
+    assert (moved - drawn)[middle, 2].abs().max() < 0.08
+
+
+def test_a_wild_row_does_not_decide_the_ends():
+    """What hangs on one row goes as its neighbours do."""
+    x, drawn = noise(200, 3).repeat(20, 1), noise(4_000, 3, seed=1)
+    x[::200, 2] = 500.0  # one row, which comes back twenty times
+    moved = bent(drawn, x, n_rows=200)(drawn, torch.zeros(4_000, 3))
+    assert moved[:, 2].max() < 8
+
+
+def test_exact_columns_are_bent_by_little():
+    x = noise(4_000, 3)
+    drawn = x + 0.01 * noise(4_000, 3, seed=1)
+    moved = bent(drawn, x, miss=0.01)(drawn, torch.zeros(4_000, 3))
+    assert (moved - drawn)[:, 2].abs().max() < 0.02
+
+
+@pytest.mark.parametrize("n_rows", [1, 49, 50])
+@pytest.mark.parametrize("n", [0, 99, 500])
+def test_too_few_rows_bend_nothing(n, n_rows):
+    """However often each comes back."""
+    margins = bent(noise(n, 3), noise(n, 3, seed=1), n_rows=n_rows)
+    assert len(margins.place) == (n >= 50 and n_rows >= 50)
+
+
+def test_a_row_does_not_depend_on_its_company():
+    p = torch.rand(N, generator=torch.Generator().manual_seed(1))
+    hidden = torch.ones(N, 3, dtype=torch.bool)
+    cut = cut_atoms(flags(p), known(p), hidden, atoms=ATOMS)
+    told = torch.ones(N, dtype=torch.bool)
+    margins = bend_numbers(
+        cut,
+        noise(N, 3),
+        noise(N, 3, seed=1).exp(),
+        told={2: (told, told)},
+        miss=torch.ones(3),
+        row=torch.arange(N),
+    )
+    drawn, mean = noise(3, N, 3, seed=4), known(p)
+    whole = margins(drawn, mean)
+    assert torch.equal(margins(drawn[1:2, 7:8], mean[7:8])[0], whole[1, 7:8])
+    before = drawn.clone()
+    margins(drawn, mean)
+    assert torch.equal(drawn, before)
+
+
+def test_without_columns_draws_are_given_back():
+    drawn = noise(4, 3)
+    assert Margins.none()(drawn, torch.zeros(4, 3)) is drawn
