@@ -92,6 +92,7 @@ def found(
     atoms=NONE,
     scores=None,
     margins=True,
+    hurried=False,
     scale=1.0,
 ):
     return calibrate(
@@ -101,6 +102,7 @@ def found(
         atoms=atoms,
         scores=scores or Scores.none(),
         margins=margins,
+        hurried=hurried,
         group=torch.arange(D),
         is_num=torch.ones(D, dtype=torch.bool) if is_num is None else is_num,
         path=PATH,
@@ -293,6 +295,20 @@ def test_numbers_are_read_off_their_scores_where_that_is_better(is_right):
     read = scores.settle(plain) if is_right else plain
     assert torch.equal(moved[:, 1:], read)
     assert torch.equal(moved[:, 1:, 1:], plain[..., 1:])
+
+
+def test_in_a_hurry_fewer_rows_are_drawn(monkeypatch):
+    n_rows = []
+
+    def drawn(network, x, observed, *, eps, path, config):
+        n_rows.append(len(x))
+        return torch.zeros_like(eps).flatten(0, 1)
+
+    monkeypatch.setattr("macfm.flow._calibrate.draw_rows", drawn)
+    monkeypatch.setattr("macfm.flow._calibrate._MAX_DRAWN_CELLS", {"cpu": 1_200})
+    for hurried in (False, True):
+        found(noise(), [], hurried=hurried)
+    assert n_rows == [400, 100]
 
 
 def test_draws_of_another_shape_get_that_of_the_values():

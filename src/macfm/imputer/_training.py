@@ -385,6 +385,7 @@ class _Course:
             atoms=rows.atoms,
             scores=rows.scores,
             margins=settings.values["margins"],
+            hurried=math.isfinite(self._seconds_left()),
             group=self.group,
             is_num=self.is_num,
             path=settings.path,
