@@ -296,6 +296,13 @@ def test_description_is_json_and_says_what_it_reveals(pair):
     assert all(sentence.endswith(".") for sentence in told["reveals"])
 
 
+def test_margins_are_told_of():
+    sentences = describe_model(DATA / "model-v6.macfm")["reveals"]
+    assert any("near 33 quantiles" in sentence for sentence in sentences)
+    older = describe_model(DATA / "model-v5.macfm")["reveals"]
+    assert not any("quantiles" in sentence for sentence in older)
+
+
 def test_description_keeps_lists_and_mappings_of_parameters(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2, None, 4], "b": ["x", "y", None, "x"], "c": 0})
     wishes = {"ignore": ["c"], "bounds": {"a": (0, 9)}, "ordinal": {"b": ["x", "y"]}}

@@ -119,6 +119,12 @@ def _reveals(contents: ModelContents) -> list[str]:
             "Its trees hold means of as few as two cells of a column: nearly single "
             "values."
         )
+    bent = contents.polish.get("margins.place")
+    if bent is not None:
+        sentences.append(
+            f"Of {_columns(len(bent))} it holds values near 33 quantiles of the cells "
+            "of some rows."
+        )
     if contents.networks:
         sentences.append(
             "It holds no row, but its weights were learned from the rows, and a "
