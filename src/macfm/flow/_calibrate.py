@@ -372,14 +372,13 @@ def _stretch(
     repeats = torch.zeros_like(is_num)
     repeats[atoms.number] = True
     miss = validation.x - torch.where(repeats, center.networks, center.polished)
-    rows = torch.arange(len(validation.x), device=drawn.device) % validation.n_rows
     n = len(drawn)
     return find_stretch(
         (drawn - center.networks).flatten(0, 1),
         miss.repeat(n, 1),
         drawn=(scored & ~atoms.spoken(drawn)).flatten(0, 1),
         missed=(scored & ~atoms.spoken(validation.x)).repeat(n, 1),
-        row=rows.repeat(n),
+        row=_held_out_rows(validation).repeat(n),
         centred=~repeats,
     )
 
@@ -428,9 +427,15 @@ def _margins(
         x,
         told={place[j]: (said[:, j], true[:, j]) for j in numbers},
         miss=_rms(known.x - center.polished, known.masks.tgt),
-        row=torch.arange(len(x), device=x.device) % known.n_rows,
+        row=_held_out_rows(known).repeat(len(drawn)),
     )
     return bent.to(drawn.device)
+
+
+def _held_out_rows(validation: Validation) -> Tensor:
+    """Return which held-out row each is, which comes back under several masks."""
+    x = validation.x
+    return torch.arange(len(x), device=x.device) % validation.n_rows
 
 
 def _rms(miss: Tensor, counted: Tensor) -> Tensor:
