@@ -41,17 +41,17 @@ def is_atom(drawn):
     return ATOMS.spoken(drawn)[..., 0].double()
 
 
-@pytest.mark.parametrize("largest", [0.3, 0.9, 1.0])
+@pytest.mark.parametrize("largest", [0.3, 1.0])
 def test_atoms_are_drawn_as_often_as_they_are_likely(largest):
     p = largest * torch.rand(N, generator=torch.Generator().manual_seed(1))
     hidden = torch.ones(N, 3, dtype=torch.bool)
     margins = cut_atoms(flags(p), known(p), hidden, atoms=ATOMS)
     fresh = flags(p, seed=2)
     before, after = (is_atom(one) for one in (fresh, margins(fresh, known(p))))
-    assert abs(after.mean() - p.mean()) < 0.02
-    assert abs(after.mean() - p.mean()) < abs(before.mean() - p.mean()) or (
-        abs(before.mean() - p.mean()) < 0.02
-    )
+    # three standard errors of the share when the cut is found, and when it is used
+    error = 3 * (2 * 0.25 / before.numel()) ** 0.5
+    assert abs(after.mean() - p.mean()) < error
+    assert abs(before.mean() - p.mean()) > 2 * error
     # and where they are likely more often than elsewhere
     likely = p > p.median()
     for some in (likely, ~likely):
@@ -137,7 +137,7 @@ def test_draws_that_look_like_the_values_hardly_move():
 
 
 def test_a_wild_row_does_not_decide_the_ends():
-    """What hangs on one row goes as its neighbours do."""
+    """What hangs on one row counts for little."""
     x, drawn = noise(200, 3).repeat(20, 1), noise(4_000, 3, seed=1)
     x[::200, 2] = 500.0  # one row, which comes back twenty times
     moved = bent(drawn, x, n_rows=200)(drawn, torch.zeros(4_000, 3))

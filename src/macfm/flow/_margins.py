@@ -24,6 +24,8 @@ _FAR = 2e6
 # How much the cut of an atom may depend on its probability.
 _SLOPES = np.linspace(-1.0, 1.0, 21)
 _NO_WORSE = 1e-4
+# What margins know of atoms as these are.
+_OF_ATOMS = ("flag", "low", "high")
 
 
 class Margins(nn.Module):
@@ -113,16 +115,11 @@ def cut_atoms(drawn: Tensor, mean: Tensor, hidden: Tensor, *, atoms: Atoms) -> M
     cuts = []
     for k in first:
         some = hidden[:, flag[k]]
-        cuts.append(
-            _cut(
-                chance[:, some, k].double().cpu().numpy(),
-                p[some, k].double().cpu().numpy(),
-            )
-        )
+        told = (chance[:, some, k], p[some, k])
+        cuts.append(_cut(*(part.double().cpu().numpy() for part in told)))
     none = Margins.none()
     parts = {name: getattr(none, name) for name in Margins.PARTS}
-    parts["flag"] = atoms.flag.cpu()[first]
-    parts["low"], parts["high"] = atoms.low.cpu()[first], atoms.high.cpu()[first]
+    parts |= {name: getattr(atoms, name).cpu()[first] for name in _OF_ATOMS}
     parts["cut"] = torch.tensor(np.array(cuts).reshape(-1, 2), dtype=torch.float32)
     return Margins(parts)
 
@@ -208,6 +205,4 @@ def _line(
     value = np.maximum.accumulate(at[0] + weight * beyond[0])
     far = np.array([-_FAR, _FAR])
     ends = far + (value - at[0])[[0, -1]]
-    return np.array(
-        [np.insert(far, 1, at[0]), np.insert(ends, 1, value)], dtype=np.float64
-    )
+    return np.array([np.insert(far, 1, at[0]), np.insert(ends, 1, value)])
