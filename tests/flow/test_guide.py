@@ -180,6 +180,17 @@ def test_fit_learns_from_the_few_rows_that_hold_a_column():
     assert covariance[0, 1] / covariance[0, 0] == pytest.approx(slope, abs=0.01)
 
 
+def test_fill_keeps_the_observed_and_gives_the_conditional_mean(moments):
+    rng = np.random.default_rng(4)
+    x, shown = rng.normal(size=(6, D)), rng.random((6, D)) < 0.5
+    shown[0], shown[1] = True, False
+    filled = gaussian(moments).fill(torch.from_numpy(x), torch.from_numpy(shown))
+    for row, known, found in zip(x, shown, filled.numpy(), strict=True):
+        center, _ = conditional(moments, row, known)
+        assert (found[known] == row[known]).all()
+        np.testing.assert_allclose(found[~known], center, rtol=1e-9, atol=1e-9)
+
+
 def test_draws_keep_the_observed_and_have_the_conditional_spread(moments):
     shown = np.array([True, False, True, False, False])
     x = np.random.default_rng(3).normal(size=(1, D))

@@ -100,12 +100,21 @@ class Gaussian(nn.Module):
         ``x`` and ``observed`` are ``(n, d)``, the noise and the result ``(n_draws, n,
         d)``; what was observed comes back as it is.
         """
+        return self._conditional(x, observed, n=len(eps), eps=eps.double())
+
+    def fill(self, x: Tensor, observed: Tensor) -> Tensor:
+        """Return rows ``(n, d)`` with the conditional mean of what is unknown."""
+        return self._conditional(x, observed, n=1, eps=None)[0]
+
+    def _conditional(
+        self, x: Tensor, observed: Tensor, *, n: int, eps: Tensor | None
+    ) -> Tensor:
         known = torch.where(observed, x.double() - self.mean, 0.0)
         right = torch.where(observed, 0.0, -(known @ self.precision))
-        right = right.expand(eps.shape)
+        right = right.expand(n, *x.shape)
         s_0 = right.new_zeros(len(x), 1)
-        drawn, _ = _solve(self.precision, right, s_0, observed, eps=eps.double())
-        return torch.where(observed, x, (self.mean + drawn).to(x.dtype))
+        moved, _ = _solve(self.precision, right, s_0, observed, eps=eps)
+        return torch.where(observed, x, (self.mean + moved).to(x.dtype))
 
 
 def _solve(

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from macfm.flow._atoms import Atoms
-from macfm.flow._gaussian import Moments, conditionals, fit_gaussian
+from macfm.flow._gaussian import Moments, fit_gaussian
 from macfm.flow._guide import MAX_COORDINATES, Gaussian
 from macfm.flow._levels import nearest, number_rows
 from macfm.flow._path import Path
@@ -40,6 +40,8 @@ _MAX_WIDE_ROWS = 500
 _HIDE_RATE = 0.4
 _N_HIDINGS = 3
 _MAX_ITER, _TRIAL_ITER = 50, 15
+# From the moments of the ridge before, which are near.
+_NEXT_ITER = 6
 _TOL = 1e-4
 # A covariance is as good from so many rows or cells, and EM much faster.
 _MAX_FIT_ROWS = 10_000
@@ -226,8 +228,16 @@ def prepare_rows(
             )
             guide = _gaussian(*moments).to(device)
             whole_guide = _gaussian(*whole).to(device)
+
+    def tensor(array: np.ndarray) -> Tensor:
+        return torch.from_numpy(array).to(device)
+
     fills = None
-    levels = _levels(x, observed, group=group, is_num=is_num)
+    levels = [
+        (tensor(place), tensor(codes))
+        for place, codes in _levels(x, observed, group=group, is_num=is_num)
+    ]
+    atoms, scores = atoms.to(device), scores.to(device)
     if config.move_missing:
         fills = _guesses(
             x,
@@ -238,9 +248,10 @@ def prepare_rows(
             scores=scores,
             guide=guide,
             rng=rng,
+            device=device,
         )
     validation = make_validation(
-        torch.from_numpy((x if fills is None else fills[0])[held]),
+        torch.from_numpy(x[held]) if fills is None else fills[0, held].cpu(),
         torch.from_numpy(observed[held]),
         group=torch.from_numpy(group),
         rules=rules,
@@ -248,21 +259,17 @@ def prepare_rows(
         t=path.readout_time,
         generator=generator,
     )
-
-    def tensor(array: np.ndarray) -> Tensor:
-        return torch.from_numpy(array).to(device)
-
     return TrainingRows(
         x=tensor(x[trained]),
         observed=tensor(observed[trained]),
         weights=None if weights is None else tensor(weights[trained]),
         held_weights=None if weights is None else tensor(weights[held]),
-        fills=None if fills is None else tensor(fills[:, trained]),
+        fills=None if fills is None else fills[:, trained],
         rules=None if rules is None else rules.to(device),
         validation=None if validation is None else validation.to(device),
-        levels=[(tensor(place), tensor(codes)) for place, codes in levels],
-        atoms=atoms.to(device),
-        scores=scores.to(device),
+        levels=levels,
+        atoms=atoms,
+        scores=scores,
         guide=guide,
         whole_guide=whole_guide,
         ridge=ridge,
@@ -319,7 +326,6 @@ def _choose_ridge(
     guide is fitted to.
     """
     is_wide = x.shape[1] > _FEW_COORDINATES
-    fit = partial(_fit, device=device if is_wide else None, max_iter=_TRIAL_ITER)
     rows = rng.permutation(len(x))[: _MAX_WIDE_ROWS if is_wide else _MAX_TRIAL_ROWS]
     n_folds = min(2 if is_wide else _N_FOLDS, len(rows))
     n_fitted = len(x) / _step(*x.shape)
@@ -331,22 +337,25 @@ def _choose_ridge(
     for k in range(n_folds):
         left_out = np.arange(len(rows)) % n_folds == k
         here, there = rows[~left_out], np.tile(rows[left_out], _N_HIDINGS)
-        number = np.tile(np.flatnonzero(left_out), _N_HIDINGS)
         hidden = rng.random((len(there), int(group.max()) + 1)) < _HIDE_RATE
         hidden = hidden[:, group] & observed[there]
+        true = torch.from_numpy(x[there]).to(device)
+        shown = torch.from_numpy(observed[there] & ~hidden).to(device)
+        scored = torch.from_numpy(hidden).to(device)
         moments = None
         for place, ridge in enumerate(ridges):
-            moments = fit(x[here], observed[here], ridge, start=moments)
-            mean, covariance = moments
-            for some, unknown, center, _ in conditionals(
-                x[there],
-                observed[there] & ~hidden,
-                mean=mean,
-                covariance=covariance,
-            ):
-                miss = x[there][some[:, None], unknown] - center
-                scored = np.where(hidden[some[:, None], unknown], miss, 0.0)
-                np.add.at(errors[place], number[some], (scored**2).sum(axis=1))
+            moments = _fit(
+                x[here],
+                observed[here],
+                ridge,
+                start=moments,
+                device=device,
+                max_iter=_TRIAL_ITER if moments is None else _NEXT_ITER,
+            )
+            found = _gaussian(*moments).to(device).fill(true, shown)
+            miss = torch.where(scored, true - found, 0.0).double().square()
+            by_row = miss.sum(dim=1).view(_N_HIDINGS, -1).sum(dim=0)
+            errors[place, left_out] = by_row.cpu().numpy()
     best = errors[errors.sum(axis=1).argmin()]
     gap = errors - best
     share = _STANDARD_ERRORS * min(len(rows) / _ROWS_FOR_SLACK, 1.0)
@@ -373,12 +382,13 @@ def _guesses(
     observed: np.ndarray,
     *,
     group: np.ndarray,
-    levels: list[tuple[np.ndarray, np.ndarray]],
+    levels: list[tuple[Tensor, Tensor]],
     atoms: Atoms,
     scores: Scores,
     guide: Gaussian | None,
     rng: np.random.Generator,
-) -> np.ndarray:
+    device: torch.device,
+) -> Tensor:
     """Fill the holes several times over, shape (n_fills, n, d), float32.
 
     By draws of the Gaussian, categories moved to the nearest that occurs and numbers
@@ -386,27 +396,23 @@ def _guesses(
     other rows.
     """
     if observed.all():
-        return x[None]
+        return torch.from_numpy(x[None]).to(device)
     n_fills = int(np.clip(_MAX_FILL_CELLS // x.size, 1, 8))
-    fills = np.repeat(x[None], n_fills, axis=0)
     if guide is None:
+        fills = np.repeat(x[None], n_fills, axis=0)
         for fill in fills:
             _from_other_rows(fill, observed, group=group, rng=rng)
-        return fills
-    device = guide.mean.device
+        return torch.from_numpy(fills).to(device)
+    parts = []
     for rows in np.array_split(np.arange(len(x)), -(-len(x) // _BATCH)):
         here, shown = (torch.from_numpy(p[rows]).to(device) for p in (x, observed))
         eps = torch.from_numpy(rng.standard_normal((n_fills, *here.shape)))
-        fills[:, rows] = guide.draw(here, shown, eps=eps.to(device)).cpu().numpy()
-    for fill in fills:
+        drawn = guide.draw(here, shown, eps=eps.to(device))
         for place, codes in levels:
-            holes = np.flatnonzero(~observed[:, place[0]])
-            cells = np.ix_(holes, place)
-            near = nearest(torch.from_numpy(fill[cells]), torch.from_numpy(codes))
-            fill[cells] = codes[near.numpy()]
-        snapped = atoms.snap(scores.settle(torch.from_numpy(fill))).numpy()
-        fill[~observed] = snapped[~observed]
-    return fills
+            drawn[..., place] = codes[nearest(drawn[..., place], codes)]
+        drawn = atoms.snap(scores.settle(drawn))
+        parts.append(torch.where(shown, here, drawn))
+    return torch.cat(parts, dim=1)
 
 
 def _from_other_rows(
