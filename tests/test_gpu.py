@@ -72,9 +72,10 @@ def test_networks_trained_side_by_side_learn_as_one_does_and_stop_apart():
 
 
 @pytest.mark.parametrize(
-    ("least", "tame"), [(1e-2, True), (1.1e-4, True), (1e-6, False)]
+    ("least", "tame", "most"),
+    [(1e-2, True, 2e-3), (1e-4, True, 2e-3), (1.1e-5, True, 2e-2), (1e-6, False, 2e-3)],
 )
-def test_a_guide_on_a_gpu_says_what_it_says_on_the_cpu(least, tame):
+def test_a_guide_on_a_gpu_says_what_it_says_on_the_cpu(least, tame, most):
     generator = torch.Generator().manual_seed(0)
     basis = torch.linalg.qr(torch.randn(40, 40, generator=generator).double()).Q
     spectrum = torch.logspace(0, np.log10(least), 40).double()
@@ -86,8 +87,8 @@ def test_a_guide_on_a_gpu_says_what_it_says_on_the_cpu(least, tame):
     here = guide(x, s, shown)
     there = guide.cuda()(x.cuda(), s.cuda(), shown.cuda())
     gap = (there.v_s.cpu() - here.v_s) / here.scale
-    assert gap.abs().max() < 2e-3
-    torch.testing.assert_close(there.scale.cpu(), here.scale, rtol=1e-3, atol=0)
+    assert gap.abs().max() < most
+    torch.testing.assert_close(there.scale.cpu(), here.scale, rtol=most / 2, atol=0)
 
 
 def test_a_model_keeps_its_copies_on_a_gpu_and_pickles_without_them():

@@ -95,8 +95,8 @@ def test_guide_of_noise_is_shrunk_to_means_and_that_of_lines_is_not():
     noise = rng.normal(size=(200, 12))
     line = rng.normal(size=(200, 1)) * np.ones(4) + 0.1 * rng.normal(size=(200, 4))
     shown = rng.random(noise.shape) < 0.8
-    assert 200 * ridge_of(noise, shown) >= 100
-    assert 200 * ridge_of(line, shown[:, :4]) <= 1
+    assert ridge_of(noise, shown) >= 100
+    assert ridge_of(line, shown[:, :4]) <= 1
 
 
 def test_ridge_of_a_wide_table_counts_like_as_many_rows_however_many_there_are():
@@ -105,8 +105,59 @@ def test_ridge_of_a_wide_table_counts_like_as_many_rows_however_many_there_are()
     x += 1.5 * rng.normal(size=x.shape)
     x /= x.std(axis=0)
     observed = rng.random(x.shape) < 0.7
-    counts = [n * ridge_of(x[:n], observed[:n]) for n in (500, 2_000)]
-    assert counts == pytest.approx([30, 30])  # with a ridge of the trial's, 30 and 100
+    counts = [ridge_of(x[:n], observed[:n]) for n in (500, 2_000)]
+    assert counts == [30, 30]
+
+
+def guide_of(x, observed, ridge):
+    moments = _rows._fit(x, observed, ridge, device=torch.device("cpu"))
+    return _rows._gaussian(*moments)
+
+
+def miss_of(guide, x, observed):
+    """Return the root mean square error of what a guide fills."""
+    filled = guide.fill(torch.from_numpy(x), torch.from_numpy(observed)).numpy()
+    return np.sqrt(np.mean((x - filled)[~observed] ** 2))
+
+
+def test_a_ridge_counts_like_rows():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 1)) + rng.normal(size=(300, 6))
+    observed = rng.random(x.shape) < 0.8
+    x = np.where(observed, x, 0.0)
+    once = guide_of(x, observed, 10.0)
+    thrice = guide_of(np.tile(x, (3, 1)), np.tile(observed, (3, 1)), 30.0)
+    torch.testing.assert_close(thrice.precision, once.precision, rtol=1e-6, atol=1e-6)
+
+
+def test_a_ridge_leaves_rare_categories_their_say():
+    rng = np.random.default_rng(0)
+    shares = [0.6, 0.3, 0.05, 0.03, 0.02]
+    code = rng.choice(len(shares), size=4_000, p=shares)
+    flags = np.eye(len(shares))[code]
+    flags = (flags - flags.mean(axis=0)) / np.sqrt(flags.var(axis=0).sum())
+    number = (code - code.mean()) / code.std()
+    x = np.column_stack([flags, number])
+    observed = np.ones(x.shape, dtype=bool)
+    guide = guide_of(x, observed, 30.0)
+    observed[code == 4, -1] = False
+    assert miss_of(guide, x, observed) < 0.2  # with the ridge of a number 0.4
+
+
+def test_a_guide_learns_from_more_rows_than_it_begins_with(monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(12_000, 3)) @ rng.normal(size=(3, 60))
+    x += 2 * rng.normal(size=x.shape)
+    x /= x.std(axis=0)
+    observed = rng.random(x.shape) < 0.7
+    many, new = slice(0, 10_000), slice(10_000, None)
+    shown = np.where(observed, x, 0.0)
+    monkeypatch.setattr(_rows, "_MAX_FIT_CELLS", 60 * 1_000)
+    of_many = guide_of(shown[many], observed[many], 10.0)
+    monkeypatch.setattr(_rows, "_MAX_LAST_CELLS", 60 * 1_000)
+    of_some = guide_of(shown[many], observed[many], 10.0)
+    errors = [miss_of(guide, x[new], observed[new]) for guide in (of_many, of_some)]
+    assert errors[0] < 0.995 * errors[1]
 
 
 def test_guide_of_few_rows_fills_new_ones_nearly_as_well_as_any_ridge_would():
@@ -118,16 +169,12 @@ def test_guide_of_few_rows_fills_new_ones_nearly_as_well_as_any_ridge_would():
         x /= x.std(axis=0)
         observed = rng.random(x.shape) < 0.7
         few, new = slice(0, 90), slice(90, None)
-        ridges = [p / 90 for p in _rows._PSEUDO_ROWS]
-        errors = {}
-        for ridge in (ridge_of(x[few], observed[few]), *ridges):
-            moments = _rows._fit(
-                x[few], observed[few], ridge, device=torch.device("cpu")
+        errors = {
+            ridge: miss_of(
+                guide_of(x[few], observed[few], ridge), x[new], observed[new]
             )
-            filled = _rows._gaussian(*moments).fill(
-                torch.from_numpy(x[new]), torch.from_numpy(observed[new])
-            )
-            errors[ridge] = ((x[new] - filled.numpy()) ** 2).sum()
-        chosen, *_ = errors.values()
-        excess.append(chosen / min(errors.values()) - 1)
+            for ridge in _rows._PSEUDO_ROWS
+        }
+        chosen = errors[ridge_of(x[few], observed[few])]
+        excess.append((chosen / min(errors.values())) ** 2 - 1)
     assert np.mean(excess) < 0.018  # a standard error of slack had 0.022

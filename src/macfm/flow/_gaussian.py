@@ -19,7 +19,7 @@ def fit_gaussian(
     x: np.ndarray,
     observed: np.ndarray,
     *,
-    ridge: float,
+    ridge: float | np.ndarray,
     max_iter: int,
     tol: float,
     start: Moments | None = None,
@@ -32,7 +32,7 @@ def fit_gaussian(
     ----------
     x, observed : ndarray, shape (n, d)
         Encoded rows and where they hold a value.
-    ridge : float
+    ridge : float or ndarray, shape (d,)
         Added to the variances in each round.
     max_iter, tol
         Most rounds, and the change of the moments at which to stop.
@@ -83,7 +83,7 @@ def fit_gaussian(
         second = em_round(first, ridge=ridge)
         before, moments = moments, second
         if k + 2 < max_iter:
-            moments = _extrapolated(before, first, second, least=ridge / 2)
+            moments = _extrapolated(before, first, second, least=np.min(ridge) / 2)
     return moments
 
 
@@ -92,7 +92,7 @@ def _em_round(
     observed: np.ndarray,
     moments: Moments,
     *,
-    ridge: float,
+    ridge: float | np.ndarray,
     weights: np.ndarray | None,
 ) -> Moments:
     """Fill the holes under a normal law, and fit one to what that gives."""
@@ -121,7 +121,7 @@ def _em_round_on(
     observed: Tensor,
     moments: Moments,
     *,
-    ridge: float,
+    ridge: float | np.ndarray,
     weights: Tensor,
 ) -> Moments:
     """Do as `_em_round` on a GPU, with all coordinates of every row at once."""
@@ -145,7 +145,7 @@ def _em_round_on(
     mean = (weights.unsqueeze(1) * filled).sum(dim=0) / n
     centered = filled - mean
     covariance = ((weights.unsqueeze(1) * centered).T @ centered + spread) / n
-    covariance.diagonal().add_(ridge)
+    covariance.diagonal().add_(torch.as_tensor(ridge, device=values.device))
     return mean.cpu().numpy(), covariance.cpu().numpy()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
@@ -21,7 +20,7 @@ from macfm.flow._scores import Scores
 from macfm.flow._solver import SolverConfig
 from macfm.flow._validation import Validation, hold_out, make_validation
 
-# A ridge counts like so many rows of independent columns. The least one is taken whose
+# A ridge counts like so many rows of independent numbers. The least one is taken whose
 # squared error on hidden cells of left-out rows is within a quarter of a standard error
 # of the best, or within this share of it: a larger one would bend the slopes between
 # columns. In few rows the standard error is so large that anything would pass, so it
@@ -43,9 +42,11 @@ _MAX_ITER, _TRIAL_ITER = 50, 15
 # From the moments of the ridge before, which are near.
 _NEXT_ITER = 6
 _TOL = 1e-4
-# A covariance is as good from so many rows or cells, and EM much faster.
-_MAX_FIT_ROWS = 10_000
-_MAX_FIT_CELLS = 400_000
+# A covariance is nearly as good from so many rows and cells, and EM much faster; a few
+# rounds with more then mend the rest, which rare categories have most of.
+_MAX_FIT_ROWS, _MAX_FIT_CELLS = 10_000, 400_000
+_MAX_LAST_ROWS, _MAX_LAST_CELLS = 50_000, 2_500_000
+_LAST_ITER = 4
 _MAX_TRIAL_ROWS = 1_500
 # Guesses of the holes: as many as fit into this many cells, at most eight.
 _MAX_FILL_CELLS = 2**24
@@ -98,7 +99,7 @@ class TrainingRows:
     whole_guide: Gaussian | None
     """The Gaussian of all rows, for use after training."""
     ridge: float | None
-    """What both Gaussians add to the variances."""
+    """How many rows of independent numbers both Gaussians count besides."""
 
     @property
     def has_guesses(self) -> bool:
@@ -286,23 +287,42 @@ def _fit(
     weights: np.ndarray | None = None,
     max_iter: int = _MAX_ITER,
 ) -> Moments:
-    """Fit to evenly spaced rows, at most so many."""
-    step = _step(*x.shape)
-    return fit_gaussian(
-        x[::step],
-        observed[::step],
-        ridge=ridge,
-        max_iter=max_iter,
-        tol=_TOL,
-        start=start,
-        weights=None if weights is None else weights[::step],
-        device=device,
-    )
+    """Fit to evenly spaced rows, at most so many, and a few rounds to more of them.
+
+    The ridge counts like so many rows. What it adds goes with the root of a variance:
+    a rare category has a small one, which a number's ridge would drown.
+    """
+    counts = np.maximum(observed.sum(axis=0), 1)
+    square = np.square(np.where(observed, x, 0.0), dtype=float)
+    spread = np.sqrt(square.sum(axis=0) / counts)
+
+    def fit(step: int, start: Moments | None, max_iter: int) -> Moments:
+        some = slice(None, None, step)
+        n = len(x[some])
+        return fit_gaussian(
+            x[some],
+            observed[some],
+            ridge=np.maximum(ridge / n * spread, _LEAST_RIDGE),
+            max_iter=max_iter,
+            tol=_TOL,
+            start=start,
+            weights=None if weights is None else weights[some],
+            device=device,
+        )
+
+    first = _step(x, _MAX_FIT_ROWS, _MAX_FIT_CELLS)
+    last = _step(x, _MAX_LAST_ROWS, _MAX_LAST_CELLS)
+    if first == last:
+        return fit(first, start, max_iter)
+    if start is None:
+        start = fit(first, start, max_iter)
+    return fit(last, start, _LAST_ITER)
 
 
-def _step(n: int, d: int) -> int:
-    """Return which of the rows a guide is fitted to: every so many-th."""
-    return -(-n // min(_MAX_FIT_ROWS, max(_MAX_FIT_CELLS // d, 1)))
+def _step(x: np.ndarray, most_rows: int, most_cells: int) -> int:
+    """Return which of the rows are looked at: every so many-th."""
+    n, d = x.shape
+    return -(-n // min(most_rows, max(most_cells // d, 1)))
 
 
 def _gaussian(mean: np.ndarray, covariance: np.ndarray) -> Gaussian:
@@ -322,18 +342,15 @@ def _choose_ridge(
 ) -> float:
     """Return the ridge whose guide finds hidden cells of left-out rows best.
 
-    It is tried on some of the rows, and counts like as many rows of those that the
-    guide is fitted to.
+    It is tried on some of the rows, and counts like as many of those that the guide is
+    fitted to.
     """
     is_wide = x.shape[1] > _FEW_COORDINATES
     rows = rng.permutation(len(x))[: _MAX_WIDE_ROWS if is_wide else _MAX_TRIAL_ROWS]
     n_folds = min(2 if is_wide else _N_FOLDS, len(rows))
-    n_fitted = len(x) / _step(*x.shape)
     if n_folds < 2:
-        return max(_PSEUDO_ROWS) / n_fitted
-    n_tried = len(rows) * (1 - 1 / n_folds)
-    ridges = np.maximum(np.array(_PSEUDO_ROWS) / n_tried, _LEAST_RIDGE)
-    errors = np.zeros((len(ridges), len(rows)))
+        return max(_PSEUDO_ROWS)
+    errors = np.zeros((len(_PSEUDO_ROWS), len(rows)))
     for k in range(n_folds):
         left_out = np.arange(len(rows)) % n_folds == k
         here, there = rows[~left_out], np.tile(rows[left_out], _N_HIDINGS)
@@ -343,7 +360,7 @@ def _choose_ridge(
         shown = torch.from_numpy(observed[there] & ~hidden).to(device)
         scored = torch.from_numpy(hidden).to(device)
         moments = None
-        for place, ridge in enumerate(ridges):
+        for place, ridge in enumerate(_PSEUDO_ROWS):
             moments = _fit(
                 x[here],
                 observed[here],
@@ -361,7 +378,7 @@ def _choose_ridge(
     share = _STANDARD_ERRORS * min(len(rows) / _ROWS_FOR_SLACK, 1.0)
     slack = share * gap.std(axis=1) / np.sqrt(len(rows))
     good = gap.mean(axis=1) <= np.maximum(slack, _SLACK * best.mean())
-    return float(max(ridges[good].min() * n_tried / n_fitted, _LEAST_RIDGE))
+    return min(np.array(_PSEUDO_ROWS)[good])
 
 
 def _levels(
