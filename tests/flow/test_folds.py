@@ -62,10 +62,12 @@ def test_the_guide_of_a_fold_is_that_of_the_others_with_the_same_ridge():
     weights = np.linspace(1, 9, 60).astype(np.float32)
     for rows in (prepared(), prepared(weights=weights)):
         for fold in folds(rows):
+            x, observed = fold.x.numpy(), fold.observed.numpy()
+            spread = np.sqrt((x**2).sum(axis=0, where=observed) / observed.sum(axis=0))
             mean, covariance = fit_gaussian(
-                fold.x.numpy(),
-                fold.observed.numpy(),
-                ridge=rows.ridge,
+                x,
+                observed,
+                ridge=rows.ridge / len(x) * spread,
                 max_iter=200,
                 tol=1e-6,
                 weights=None if fold.weights is None else fold.weights.numpy(),
