@@ -1,10 +1,13 @@
 """Steps run with the number of threads that is fastest now."""
 
+from contextlib import suppress
+
 import pytest
 import torch
+from threadpoolctl import threadpool_info
 
 from macfm.flow import _pace
-from macfm.flow._pace import Pace
+from macfm.flow._pace import Pace, one_thread
 
 
 class Clock:
@@ -73,3 +76,18 @@ def test_powers_of_two_are_tried(clock_of, n_threads, tried):
     clock = clock_of(lambda n, now: 0.1)
     run(clock, n_threads, 20)
     assert set(clock.used) == tried
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_one_thread_is_for_a_while(fails):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with suppress(ZeroDivisionError), one_thread():
+            assert torch.get_num_threads() == 1
+            blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+            assert {pool["num_threads"] for pool in blas} == {1}
+            1 / (not fails)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

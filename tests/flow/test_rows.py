@@ -15,6 +15,7 @@ from macfm.flow import (
     make_schedule,
     prepare_rows,
 )
+from macfm.flow._pace import one_thread
 
 N, D = 200, 3
 PATH = Path(make_schedule("linear", gamma=1.0), "t")
@@ -81,13 +82,14 @@ def test_the_guide_does_not_depend_on_the_threads_of_numpy():
 
 
 def ridge_of(x, observed):
-    return _rows._choose_ridge(
-        np.where(observed, x, 0.0),
-        observed,
-        group=np.arange(x.shape[1]),
-        rng=np.random.default_rng(0),
-        device=torch.device("cpu"),
-    )
+    with one_thread():
+        return _rows._choose_ridge(
+            np.where(observed, x, 0.0),
+            observed,
+            group=np.arange(x.shape[1]),
+            rng=np.random.default_rng(0),
+            device=torch.device("cpu"),
+        )
 
 
 def test_guide_of_noise_is_shrunk_to_means_and_that_of_lines_is_not():
@@ -110,13 +112,15 @@ def test_ridge_of_a_wide_table_counts_like_as_many_rows_however_many_there_are()
 
 
 def guide_of(x, observed, ridge):
-    moments = _rows._fit(x, observed, ridge, device=torch.device("cpu"))
-    return _rows._gaussian(*moments)
+    with one_thread():
+        moments = _rows._fit(x, observed, ridge, device=torch.device("cpu"))
+        return _rows._gaussian(*moments)
 
 
 def miss_of(guide, x, observed):
     """Return the root mean square error of what a guide fills."""
-    filled = guide.fill(torch.from_numpy(x), torch.from_numpy(observed)).numpy()
+    with one_thread():
+        filled = guide.fill(torch.from_numpy(x), torch.from_numpy(observed)).numpy()
     return np.sqrt(np.mean((x - filled)[~observed] ** 2))
 
 

@@ -9,13 +9,31 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
+from threadpoolctl import threadpool_limits
 
 # How often other numbers are tried, and for how many steps each.
 _TRY_SECONDS = 3.0
 _N_TRIED = 3
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch and numpy use one thread, and then as before.
+
+    For many small operations, which two threads on a busy core do a hundred times as
+    slowly, and for products and inverses of numpy, whose last bits depend on threads.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(limits=1, user_api="blas"):
+            yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class Pace:

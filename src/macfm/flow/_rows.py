@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from macfm.flow._atoms import Atoms
 from macfm.flow._gaussian import Moments, fit_gaussian
 from macfm.flow._guide import MAX_COORDINATES, Gaussian
 from macfm.flow._levels import nearest, number_rows
+from macfm.flow._pace import one_thread
 from macfm.flow._path import Path
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import draw_rows
@@ -130,7 +130,7 @@ class TrainingRows:
     ) -> Gaussian:
         """Return the Gaussian of some of the rows, with the same ridge."""
         assert self.ridge is not None
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_thread():
             moments = _fit(
                 x.cpu().numpy(),
                 observed.cpu().numpy(),
@@ -219,8 +219,7 @@ def prepare_rows(
 
     guide = whole_guide = ridge = None
     if config.guide and x.shape[1] <= MAX_COORDINATES:
-        # Products and inverses of numpy have last bits that depend on its threads.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_thread():
             ridge = _choose_ridge(*known, group=group, rng=rng, device=device)
             some = None if weights is None else weights[trained]
             moments = _fit(*known, ridge, weights=some, device=device)
@@ -292,17 +291,16 @@ def _fit(
     The ridge counts like so many rows. What it adds goes with the root of a variance:
     a rare category has a small one, which a number's ridge would drown.
     """
-    counts = np.maximum(observed.sum(axis=0), 1)
-    square = np.square(np.where(observed, x, 0.0), dtype=float)
-    spread = np.sqrt(square.sum(axis=0) / counts)
 
     def fit(step: int, start: Moments | None, max_iter: int) -> Moments:
         some = slice(None, None, step)
-        n = len(x[some])
+        rows, known = x[some], observed[some]
+        square = np.square(rows, dtype=float).sum(axis=0, where=known)
+        spread = np.sqrt(square / np.maximum(known.sum(axis=0), 1))
         return fit_gaussian(
-            x[some],
-            observed[some],
-            ridge=np.maximum(ridge / n * spread, _LEAST_RIDGE),
+            rows,
+            known,
+            ridge=np.maximum(ridge / len(rows) * spread, _LEAST_RIDGE),
             max_iter=max_iter,
             tol=_TOL,
             start=start,
