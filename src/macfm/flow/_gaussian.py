@@ -100,7 +100,7 @@ def _em_round(
     mean, covariance = moments
     filled = values.copy()
     spread = np.zeros(d * d)
-    for rows, unknown, center, inside in conditionals(
+    for rows, unknown, center, inside in _conditionals(
         values, observed, mean=mean, covariance=covariance
     ):
         filled[rows[:, None], unknown] = center
@@ -173,7 +173,7 @@ def _extrapolated(
     return second
 
 
-def conditionals(
+def _conditionals(
     values: np.ndarray,
     observed: np.ndarray,
     *,

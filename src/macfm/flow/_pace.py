@@ -24,8 +24,8 @@ _N_TRIED = 3
 def one_thread() -> Iterator[None]:
     """Let torch and numpy use one thread, and then as before.
 
-    For many small operations, which two threads on a busy core do a hundred times as
-    slowly, and for products and inverses of numpy, whose last bits depend on threads.
+    For many small operations, which two threads on busy cores took eighty times as long
+    for, and for products and inverses of numpy, whose last bits depend on threads.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -376,7 +376,7 @@ def _choose_ridge(
     share = _STANDARD_ERRORS * min(len(rows) / _ROWS_FOR_SLACK, 1.0)
     slack = share * gap.std(axis=1) / np.sqrt(len(rows))
     good = gap.mean(axis=1) <= np.maximum(slack, _SLACK * best.mean())
-    return min(np.array(_PSEUDO_ROWS)[good])
+    return float(np.array(_PSEUDO_ROWS)[good].min())
 
 
 def _levels(
