@@ -4,10 +4,10 @@
 
 Of each table 2,000 training rows are fitted on a CPU, 30 % of the cells hidden at
 random (the benchmark's first mask), once with `margins` and once without. Of 20 draws
-of the test rows' hidden cells it writes the share of each category beside the true one
-and beside the mean probability, the total variation distance of these shares, how often
-categories of less than 5 % are drawn over how often they are true, and CRPS and energy
-distance of the numbers. Tables are read from MACFM_DATA.
+of the test rows' hidden cells it writes, by column, the total variation distance from
+the true shares of categories to those drawn and to the mean probability, how often
+categories of less than 5 % are drawn and true, and of the table CRPS and energy distance
+of the numbers. Tables are read from MACFM_DATA.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def _em_round_on(
     mean = (weights.unsqueeze(1) * filled).sum(dim=0) / n
     centered = filled - mean
     covariance = ((weights.unsqueeze(1) * centered).T @ centered + spread) / n
-    covariance.diagonal().add_(torch.as_tensor(ridge, device=values.device))
+    covariance.diagonal().add_(torch.as_tensor(np.asarray(ridge)).to(values))
     return mean.cpu().numpy(), covariance.cpu().numpy()
 
 
