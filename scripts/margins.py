@@ -6,8 +6,8 @@ Of each table 2,000 training rows are fitted on a CPU, 30 % of the cells hidden 
 random (the benchmark's first mask), once with `margins` and once without. Of 20 draws
 of the test rows' hidden cells it writes, by column, the total variation distance from
 the true shares of categories to those drawn and to the mean probability, how often
-categories of less than 5 % are drawn and true, and of the table CRPS and energy distance
-of the numbers. Tables are read from MACFM_DATA.
+categories of less than 5 % are drawn and true, and of the table CRPS and energy
+distance of the numbers. Tables are read from MACFM_DATA.
 """
 
 from __future__ import annotations
