@@ -23,8 +23,9 @@ from macfm.flow import (
     calibrate,
     make_schedule,
 )
-from macfm.flow._calibrate import _BEFORE, _share, _Testimony, _weighed
+from macfm.flow._calibrate import _BEFORE, _share, _Testimony
 from macfm.flow._polish import Center
+from macfm.flow._trust import weighed
 
 D = 3
 PATH = Path(make_schedule("linear", gamma=1.0), "t")
@@ -143,21 +144,21 @@ def test_a_share_is_what_was_thought_until_several_rows_agree():
     square = 1 + torch.rand(400, 1, generator=torch.Generator().manual_seed(0)).double()
     product = 0.8 * square
     torch.testing.assert_close(
-        _weighed(product, square, before=before), 0 * before + 0.8
+        weighed(product, square, before=before), 0 * before + 0.8
     )
     nothing = torch.zeros(5, 1).double()
-    assert torch.equal(_weighed(nothing, nothing, before=before), before)
+    assert torch.equal(weighed(nothing, nothing, before=before), before)
     one_row = torch.tensor([[1.0], [0], [0]]).double()
-    assert torch.equal(_weighed(0.9 * one_row, one_row, before=before), before)
+    assert torch.equal(weighed(0.9 * one_row, one_row, before=before), before)
     # a row that outweighs all others is hardly heard
     loud = torch.tensor([[1e6], [1], [1]]).double()
     said = torch.tensor([[0.9e6], [-1], [1]]).double()
     torch.testing.assert_close(
-        _weighed(said, loud, before=before), before, atol=0.05, rtol=0
+        weighed(said, loud, before=before), before, atol=0.05, rtol=0
     )
     # and rows that contradict each other change little
     both = torch.tensor([[1.0], [-1]]).double().repeat(4, 1)
-    share = _weighed(both, both.abs(), before=before)
+    share = weighed(both, both.abs(), before=before)
     assert 0.2 < share < _BEFORE[0]
 
 

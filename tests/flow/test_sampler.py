@@ -113,6 +113,7 @@ def known_of(mean, moves, scores=None):
     return Known(
         mean=mean,
         moves=moves,
+        calm=None,
         trees=None,
         scores=scores or Scores.none(),
         observed=torch.zeros_like(mean, dtype=torch.bool),
@@ -139,6 +140,20 @@ def test_a_median_goes_half_of_the_way_to_the_known_mean_where_numbers_move():
     assert torch.equal(moved[:, 1:], plain[:, 1:])
     told = aggregate(draws, is_num=is_num, center="mean", known=known)
     assert torch.equal(told, mean)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+def test_a_median_goes_to_the_end_of_the_calm_path_by_half_of_its_share(share):
+    draws = torch.randn(9, 4, 2, generator=torch.Generator().manual_seed(0))
+    is_num = torch.tensor([True, True])
+    known = known_of(torch.full((4, 2), 2.0), torch.tensor([True, False]))
+    without = aggregate(draws, is_num=is_num, center="median", known=known)
+    known = replace(known, calm=torch.full((2,), share))
+    median = aggregate(draws, is_num=is_num, center="median", known=known)
+    torch.testing.assert_close(
+        median[:, 0], without[:, 0] + share / 2 * (2.0 - without[:, 0])
+    )
+    assert torch.equal(median[:, 1], without[:, 1])
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])

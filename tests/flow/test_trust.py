@@ -13,6 +13,7 @@ from macfm.flow import (
     Path,
     make_schedule,
     make_validation,
+    measure_balance,
     measure_trust,
     no_better_than_mean,
 )
@@ -137,3 +138,51 @@ def test_a_gain_that_one_far_value_blurs_is_no_cause_to_name_a_column(held_out):
         mean, held_out, group=GROUP, is_num=torch.ones(D, dtype=torch.bool)
     )
     assert not flags.any()
+
+
+class About(nn.Module):
+    """The velocity towards rows that are known so well."""
+
+    def __init__(self, x, eps, far, hints):
+        super().__init__()
+        self.x = x + far * eps
+        self.hints = hints
+
+    def forward(self, x_t, t, m_cond, guess=None):
+        return (self.x - x_t) / (1 - t)
+
+
+def balance(validation, *members):
+    some = validation.some(slice(0, 3_000))  # all in one batch
+    some = replace(some, n_rows=len(some.x))
+    noise = torch.randn(2, *some.x.shape, generator=torch.Generator().manual_seed(1))
+    known = [About(some.x, noise[k % 2], *one) for k, one in enumerate(members)]
+    network = GuidedEnsemble.alone(guide(), *known, path=PATH)
+    network.trust = network.trust[:, :1].expand(-1, N_KNOTS, -1)
+    return measure_balance(network, some, path=PATH).squeeze(2)
+
+
+def test_the_kind_of_networks_that_knows_more_counts_more(held_out):
+    told = balance(held_out, (0.2, True), (0.6, False))
+    # variances of 0.04 and 0.36 leave the least with a share of 0.9
+    assert (told[0] - 2 * 0.9).abs().max() < 0.1
+    torch.testing.assert_close(told.mean(dim=0), torch.ones(N_KNOTS))
+    other = balance(held_out, (0.6, True), (0.2, False))
+    assert (other[1] - 2 * 0.9).abs().max() < 0.1
+
+
+def test_networks_that_know_as_much_count_alike(held_out):
+    told = balance(held_out, (0.4, True), (0.4, False))
+    assert (told - 1).abs().max() < 0.1
+
+
+def test_each_of_several_counts_its_part_of_their_kind(held_out):
+    told = balance(held_out, (0.2, True), (0.6, False), (0.2, True))
+    assert torch.equal(told[0], told[2])
+    torch.testing.assert_close(told.mean(dim=0), torch.ones(N_KNOTS))
+    assert (told[0] > 1.2).all()
+
+
+@pytest.mark.parametrize("hints", [True, False])
+def test_networks_of_one_kind_are_not_weighed(held_out, hints):
+    assert (balance(held_out, (0.2, hints), (0.6, hints)) == 1).all()

@@ -509,7 +509,7 @@ def test_models_of_the_old_network_can_be_saved_again(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*fit it again:UserWarning")
-@pytest.mark.parametrize("format_version", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("format_version", [1, 2, 3, 4, 5, 6, 7])
 def test_files_of_every_format_are_read(format_version):
     path = DATA / f"model-v{format_version}.macfm"
     told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))

@@ -153,10 +153,10 @@ def test_a_truncated_or_prolonged_file_is_refused(small, tmp_path):
 
 def test_a_newer_format_asks_for_an_upgrade(small, tmp_path, monkeypatch):
     with monkeypatch.context() as later:
-        later.setattr(_container, "VERSION", 7)
+        later.setattr(_container, "VERSION", 8)
         (tmp_path / "m").write_bytes(pack(*read(small)))
     assert refusal(tmp_path / "m") == (
-        "has format 7, written by a newer macfm, and this one reads up to format 6; "
+        "has format 8, written by a newer macfm, and this one reads up to format 7; "
         "upgrade macfm"
     )
 
@@ -361,6 +361,28 @@ def test_a_forged_file_with_right_digests_is_refused(small, tmp_path, name):
     said = refusal(tmp_path / "m")
     assert said.startswith("holds no valid model (")
     assert message in said
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda share: share[:-1],
+        lambda share: share.astype(np.float64),
+        lambda share: share + 1,
+        lambda share: -share,
+        lambda share: share * np.nan,
+    ],
+)
+def test_a_forged_calm_path_is_refused(tmp_path, forge):
+    kept = Path(__file__).parents[1] / "data" / "model-v7.macfm"
+    fields, tensors = read(kept.read_bytes())
+    share = tensors["guide.calm"]
+    assert share.any()
+    (tmp_path / "m").write_bytes(pack(fields, {**tensors, "guide.calm": forge(share)}))
+    assert "the calm path does not fit" in refusal(tmp_path / "m")
+    fields["settings"]["mean_steps"] = 1  # there is none to follow
+    (tmp_path / "m").write_bytes(pack(fields, tensors))
+    assert "the calm path does not fit" in refusal(tmp_path / "m")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from macfm import MACFMImputer
+from macfm.flow import _trust
 
 N, STEPS = 80, 6
 SMALL = {
@@ -87,6 +88,14 @@ def gives_incomes_a_second_coordinate(seen, value):
     frame.loc[2000] = np.nan, 3.0
     many = type(seen)(frame, seen.settings)
     return many.column("income").width == 1 + value
+
+
+def follows_the_calm_path(seen, value):
+    with pytest.MonkeyPatch.context() as patch:
+        for least in ("_LEAST_GAIN", "_LEAST_SURE"):  # whether it pays or not
+            patch.setattr(_trust, least, -1e9)
+        calm = seen.another(mean_steps=value).network.calm
+    return (1 if calm is None else calm.n_steps) == value
 
 
 def draws_categories_again(seen, value):
@@ -374,6 +383,7 @@ CLAIMS = {
             abs((torch.cat(seen.trained.t) == 0).float().mean() - share) < 0.04
         ),
     ),
+    "mean_steps": ([1, 3], {"guide": True}, follows_the_calm_path),
     "hide_rate": (
         [(0.2, 0.3), (0.8, 0.9)],
         MANY | {"hide_one": False},

@@ -46,6 +46,20 @@ def test_the_first_network_does_not_notice_the_second(at_once, x):
         np.testing.assert_array_equal(mine[name].detach(), weight.detach())
 
 
+@pytest.mark.parametrize("n_networks", [1, 2, 3])
+def test_networks_side_by_side_share_their_guesses(at_once, x, monkeypatch, n_networks):
+    drawn = []
+    draw = training_module.TrainingRows.guess_again
+
+    def counted(rows, network, **others):
+        drawn.append(draw(rows, network, **others))
+        return drawn[-1]
+
+    monkeypatch.setattr(training_module.TrainingRows, "guess_again", counted)
+    MACFMImputer(random_state=0, **(QUICK | {"n_networks": n_networks})).fit(x)
+    assert len(drawn) == 3
+
+
 def test_seconds_of_networks_side_by_side_are_not_added_up(at_once, x):
     history = MACFMImputer(random_state=0, **QUICK).fit(x).history_
     ends = history.groupby("network")["seconds"].max()
@@ -73,13 +87,13 @@ def test_a_finished_network_is_kept_and_one_that_was_interrupted_beside_it_is_no
 ):
     begin = training_module._Course._begin
 
-    def shorter(course, k, fills, **others):
+    def shorter(course, k, *given, **others):
         longest = course.settings
         if k == 1:  # it ends while the first one is still at work
             train = training_module.replace(longest.train, max_steps=20)
             course.settings = training_module.replace(longest, train=train)
         try:
-            return begin(course, k, fills, **others)
+            return begin(course, k, *given, **others)
         finally:
             course.settings = longest
 

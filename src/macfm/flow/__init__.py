@@ -2,6 +2,7 @@
 
 from macfm.flow._atoms import Atoms
 from macfm.flow._calibrate import Calibration, Witness, calibrate
+from macfm.flow._calm import Calm
 from macfm.flow._cells import (
     CellWeights,
     cell_variances,
@@ -65,7 +66,13 @@ from macfm.flow._trainer import (
     train,
     training,
 )
-from macfm.flow._trust import N_KNOTS, measure_trust, no_better_than_mean
+from macfm.flow._trust import (
+    N_KNOTS,
+    find_calm,
+    measure_balance,
+    measure_trust,
+    no_better_than_mean,
+)
 from macfm.flow._validation import (
     Validation,
     hold_out,
@@ -89,6 +96,7 @@ __all__ = [
     "ROW_STEP",
     "Atoms",
     "Calibration",
+    "Calm",
     "CellWeights",
     "ColumnTrees",
     "Cosine",
@@ -144,6 +152,7 @@ __all__ = [
     "conditional_mean",
     "end_point",
     "euler_step",
+    "find_calm",
     "find_rules",
     "fit_gaussian",
     "fit_trees",
@@ -159,6 +168,7 @@ __all__ = [
     "make_schedule",
     "make_validation",
     "mean_rows",
+    "measure_balance",
     "measure_trust",
     "middle",
     "no_better_than_mean",

@@ -19,16 +19,14 @@ from macfm.flow._sampler import draw_rows
 from macfm.flow._scores import Scores
 from macfm.flow._solver import SolverConfig
 from macfm.flow._stretch import Stretch, find_stretch
-from macfm.flow._trust import by_column
+from macfm.flow._trust import by_column, of_each, weighed
 from macfm.flow._validation import Validation
 from macfm.flow.network import GuidedEnsemble
 
 # Trees that are hardly believed are not worth keeping.
 _LEAST_SHARE = 0.03
-# What trees are believed before any row speaks, of numbers and of categories, and the
-# doubt about it: of all columns together, and of one when all are known.
+# What trees are believed before any row speaks, of numbers and of categories.
 _BEFORE = 0.3, 0.5
-_DOUBT = 0.15
 # Where networks err by less than this, in standard deviations, trees that are further
 # from them than on any held-out row flatten what a line continues.
 _NEARLY_EXACT = 0.2
@@ -271,10 +269,10 @@ def _share(
         before = product.new_full((1,), believed)
         a, b = product[:, kind], square[:, kind]
         if folds:
-            before = _of_each(*(part[:, kind] for part in left_out), before=before)
-            share[kind] = _weighed(a, b, before=before.clamp(0.0, 1.0))
+            before = of_each(*(part[:, kind] for part in left_out), before=before)
+            share[kind] = weighed(a, b, before=before.clamp(0.0, 1.0))
         else:
-            share[kind] = _of_each(a, b, before=before)
+            share[kind] = of_each(a, b, before=before)
     return share.clamp(0.0, 1.0)[group].to(held_out.center.networks.dtype)
 
 
@@ -298,12 +296,6 @@ def _said(
     return product, square
 
 
-def _of_each(product: Tensor, square: Tensor, *, before: Tensor) -> Tensor:
-    """Weigh what rows say of each column against what they say of all, ``(g,)``."""
-    of_all = product.sum(dim=1, keepdim=True), square.sum(dim=1, keepdim=True)
-    return _weighed(product, square, before=_weighed(*of_all, before=before))
-
-
 def _reach(held_out: _Testimony, *, is_num: Tensor) -> Tensor:
     """Return how far trees may be from the mean, from what half of them says."""
     validation, center = held_out.validation, held_out.center
@@ -312,22 +304,6 @@ def _reach(held_out: _Testimony, *, is_num: Tensor) -> Tensor:
     error = _rms(validation.x - center.networks, scored)
     exact = scored.any(dim=0) & (error < _NEARLY_EXACT)
     return torch.where(exact, change.abs().amax(dim=0), torch.inf)
-
-
-def _weighed(product: Tensor, square: Tensor, *, before: Tensor) -> Tensor:
-    """Weigh what rows ``(n_rows, g)`` say of a share against what was thought, (g,).
-
-    The variance of A / B is that of a jackknife, in which a row that says it all by
-    itself is worth nothing.
-    """
-    a, b = product.sum(dim=0), square.sum(dim=0)
-    share = a / b.clamp(min=1e-30)
-    without = (a - product) / (b - square).clamp(min=1e-30)
-    speaks = square > 0
-    variance = torch.where(speaks, without - share, 0.0).square().sum(dim=0)
-    weight = _DOUBT**2 / (_DOUBT**2 + variance)
-    weight = torch.where(speaks.sum(dim=0) > 1, weight, 0.0)
-    return torch.lerp(before.expand_as(share), share, weight)
 
 
 def _further(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,8 @@ _TOL = 1e-4
 _MAX_FIT_ROWS, _MAX_FIT_CELLS = 10_000, 400_000
 _MAX_LAST_ROWS, _MAX_LAST_CELLS = 50_000, 2_500_000
 _LAST_ITER = 4
+# Moments of most of the rows are nearly those of all.
+_WHOLE_ITER = 2
 _MAX_TRIAL_ROWS = 1_500
 # Guesses of the holes: as many as fit into this many cells, at most eight.
 _MAX_FILL_CELLS = 2**24
@@ -312,9 +315,9 @@ def _fit(
     last = _step(x, _MAX_LAST_ROWS, _MAX_LAST_CELLS)
     if first == last:
         return fit(first, start, max_iter)
-    if start is None:
-        start = fit(first, start, max_iter)
-    return fit(last, start, _LAST_ITER)
+    if start is not None:
+        return fit(last, start, _WHOLE_ITER)
+    return fit(last, fit(first, start, max_iter), _LAST_ITER)
 
 
 def _step(x: np.ndarray, most_rows: int, most_cells: int) -> int:
@@ -418,16 +421,27 @@ def _guesses(
         for fill in fills:
             _from_other_rows(fill, observed, group=group, rng=rng)
         return torch.from_numpy(fills).to(device)
-    parts = []
+    parts, noise = [], _noise(rng, device)
     for rows in np.array_split(np.arange(len(x)), -(-len(x) // _BATCH)):
         here, shown = (torch.from_numpy(p[rows]).to(device) for p in (x, observed))
-        eps = torch.from_numpy(rng.standard_normal((n_fills, *here.shape)))
-        drawn = guide.draw(here, shown, eps=eps.to(device))
+        drawn = guide.draw(here, shown, eps=noise((n_fills, *here.shape)))
         for place, codes in levels:
             drawn[..., place] = codes[nearest(drawn[..., place], codes)]
         drawn = atoms.snap(scores.settle(drawn))
         parts.append(torch.where(shown, here, drawn))
     return torch.cat(parts, dim=1)
+
+
+def _noise(
+    rng: np.random.Generator, device: torch.device
+) -> Callable[[tuple[int, ...]], Tensor]:
+    """Return a source of normal noise in float64 on a device, a GPU's being its own."""
+    if device.type == "cpu":
+        return lambda shape: torch.from_numpy(rng.standard_normal(shape))
+    generator = torch.Generator(device).manual_seed(int(rng.integers(2**31)))
+    return lambda shape: torch.randn(
+        shape, generator=generator, device=device, dtype=torch.float64
+    )
 
 
 def _from_other_rows(

@@ -1,4 +1,4 @@
-"""Filling missing coordinates: one evaluation for the mean, trajectories for draws."""
+"""Filling missing coordinates: the mean at t = 0, trajectories for draws."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ ROW_STEP = 64
 _BATCH = 4_096
 # How far a median follows the mean that is known, of the way to it.
 _TOWARDS_MEAN = 0.5
+# How far it goes to where the calm path ends, of the way for which that is believed.
+_TOWARDS_CALM = 0.5
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,11 @@ class Known:
     """The mean that draws should have."""
 
     mean: Tensor
-    """From one evaluation, with what the trees add, shape ``(n, d)``."""
+    """That of the networks, with what the trees add, shape ``(n, d)``."""
     moves: Tensor
     """Coordinates that it counts for: numbers that repeat no value, shape ``(d,)``."""
+    calm: Tensor | None
+    """How far it is read along the calm path, shape ``(d,)``; None if it is not."""
     trees: TreesMedian | None
     """What trees say of the median, None where they were not asked."""
     scores: Scores
@@ -78,7 +82,8 @@ def conditional_mean(
     """Return E[X | observed] from one evaluation of the network at t = 0.
 
     The optimal velocity dx/ds at t = 0 is E[X | observed] − ε, so the straight line
-    from ε along it ends at the conditional mean.
+    from ε along it ends at the conditional mean. Where held-out rows say that it pays,
+    the mean goes on to the end of the path from no noise (`Calm`).
 
     Parameters
     ----------
@@ -116,7 +121,11 @@ def _network_mean(
     s_t, ds_t = path.schedule(t)
     v_t = network(x_0, t, masks.cond)
     v_s = path.from_space(v_t, ds_t)
-    return torch.where(masks.tgt, end_point(x_0, v_s, s_t), batch.x)
+    mean = torch.where(masks.tgt, end_point(x_0, v_s, s_t), batch.x)
+    calm = network.calm if isinstance(network, GuidedEnsemble) else None
+    if calm is None:
+        return mean
+    return calm.move(network, batch.x, masks.cond, mean, path=path)
 
 
 def sees_noise_at_start(network: nn.Module) -> bool:
@@ -198,9 +207,11 @@ def known_mean(
     if polish.in_median is not None:
         median = polish.medians(batch.observed, center, n_rows=batch.n_rows)
         trees = TreesMedian(median[some], polish.in_median, center.networks[some])
+    calm = network.calm if isinstance(network, GuidedEnsemble) else None
     return Known(
         mean=center.polished[some],
         moves=polish.moves,
+        calm=None if calm is None else calm.share,
         trees=trees,
         scores=polish.scores.take(polish.moves[polish.scores.number]),
         observed=batch.observed[some],
@@ -292,9 +303,11 @@ def aggregate(
     known : Known or None
         What is known of their mean. A median goes half of the way by which the draws'
         mean misses it: draws are few, and their mean and the one known err apart. Where
-        trees have a say it is taken around the networks' own mean, and goes to the
-        trees' median by their share. A number that is read off its score has the median
-        of that: of a long tail a mean of few draws says little.
+        that is read along the calm path, whose end is a middle too, the median goes on
+        to it by half of that share. Where trees have a say it is taken around the
+        networks' own mean, and goes to the trees' median by their share. A number that
+        is read off its score has the median of that: of a long tail a mean of few draws
+        says little.
 
     Returns
     -------
@@ -311,9 +324,13 @@ def aggregate(
     median = middle(draws, dim=0)
     if known is not None:
         moved = median + _TOWARDS_MEAN * (known.mean - mean)
-        if known.trees is not None:
-            alone = moved + (known.trees.networks - known.mean)
-            moved = torch.lerp(alone, known.trees.median, known.trees.share)
+        trees = known.trees
+        networks = known.mean if trees is None else trees.networks
+        moved = moved + (networks - known.mean)
+        if known.calm is not None:
+            moved = torch.lerp(moved, networks, _TOWARDS_CALM * known.calm)
+        if trees is not None:
+            moved = torch.lerp(moved, trees.median, trees.share)
         median = torch.where(known.moves, moved, median)
         read = known.scores.settle(median)
         median = torch.where(known.observed, median, read)

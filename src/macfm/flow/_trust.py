@@ -1,11 +1,12 @@
-"""How far a trained network is to be trusted beyond the guide, column by column."""
+"""How far a trained network is to be trusted, column by column."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from macfm.flow._cells import is_first
+from macfm.flow._calm import Calm
+from macfm.flow._cells import is_first, parts_of
 from macfm.flow._guide import Gaussian
 from macfm.flow._path import Path
 from macfm.flow._validation import Validation
@@ -15,6 +16,14 @@ from macfm.flow.network import GuidedEnsemble
 N_KNOTS = 6
 # With fewer held-out rows nothing is said of a column.
 _ENOUGH_ROWS = 50
+# By how much squared errors of held-out numbers must fall for the calm path to pay: as
+# a share of them, and in standard errors.
+_LEAST_GAIN, _LEAST_SURE = 0.01, 2.0
+# What is thought of it before any row speaks.
+_BEFORE = 0.5
+# The doubt about what was thought of a share before: of all columns together, and of
+# one when all are known.
+_DOUBT = 0.15
 
 
 def measure_trust(
@@ -54,9 +63,8 @@ def measure_trust(
     z = A / se(A): nothing below z = 2, nearly all where the rows agree.
     """
     n_groups = int(group.max()) + 1
-    times = path.schedule.inverse(torch.arange(N_KNOTS - 1).double() / (N_KNOTS - 1))
     alone, knots = GuidedEnsemble.alone(guide, path=path), []
-    for t in times.clamp(min=validation.t).tolist():
+    for t in _knots(validation, path):
         guess = validation.guess_of(guide, path=path, t=t)
         ends = [
             validation.end_points(
@@ -76,6 +84,123 @@ def measure_trust(
         )
         knots.append(shrunk(product, square)[group])
     return torch.stack([*knots, knots[-1]]).to(validation.x.dtype)
+
+
+def _knots(validation: Validation, path: Path) -> list[float]:
+    """Return the times at which trust is measured."""
+    times = path.schedule.inverse(torch.arange(N_KNOTS - 1).double() / (N_KNOTS - 1))
+    return times.clamp(min=validation.t).tolist()
+
+
+def measure_balance(
+    network: GuidedEnsemble, validation: Validation, *, path: Path
+) -> Tensor:
+    """Find how much networks that read the guide count beside those that do not.
+
+    Parameters
+    ----------
+    network : GuidedEnsemble
+        Its members, each with its trust.
+    validation : Validation
+        Held-out rows.
+    path : Path
+        As in training.
+
+    Returns
+    -------
+    Tensor, shape (n_members, N_KNOTS, 1)
+        What their trust is to be multiplied with; 1 on average over the members.
+
+    Notes
+    -----
+    With e the error of those without hints on a hidden cell and f what the others say
+    instead, the share of the others that minimises Σ (e − a f)² over all columns is
+    drawn towards their number, as that of trees is in `calibrate`.
+    """
+    has_hints = [getattr(member, "hints", True) for member in network.members]
+    n, n_hints = len(has_hints), sum(has_hints)
+    balance = torch.ones(n, N_KNOTS, 1, device=validation.x.device)
+    if not 0 < n_hints < n:
+        return balance
+    kinds = [
+        network.part([k for k in range(n) if has_hints[k] == kind])
+        for kind in (False, True)
+    ]
+    for knot, t in enumerate(_knots(validation, path)):
+        guess = validation.guess_of(network.guide, path=path, t=t)
+        plain, hinted = (
+            validation.end_points(kind, t=t, path=path, guess=guess) for kind in kinds
+        )
+        scored = validation.masks.tgt
+        e = torch.where(scored, validation.x - plain, 0.0).double()
+        f = torch.where(scored, hinted - plain, 0.0).double()
+        product, square = (
+            part.sum(dim=1).view(-1, validation.n_rows).sum(dim=0).unsqueeze(1)
+            for part in (e * f, f * f)
+        )
+        before = product.new_full((1,), n_hints / n)
+        share = weighed(product, square, before=before).clamp(0.0, 1.0)
+        for k, kind in enumerate(has_hints):
+            balance[k, knot] = n * (
+                share / n_hints if kind else (1 - share) / (n - n_hints)
+            )
+    balance[:, -1] = balance[:, -2]
+    return balance
+
+
+def find_calm(
+    network: nn.Module,
+    validation: Validation,
+    *,
+    n_steps: int,
+    group: Tensor,
+    is_num: Tensor,
+    path: Path,
+) -> Calm | None:
+    """Find the share of the calm path that pays on held-out rows.
+
+    Parameters
+    ----------
+    network : nn.Module
+        The networks as one, without a calm path of their own.
+    validation : Validation
+        Held-out rows.
+    n_steps : int
+        Evaluations along the path.
+    group, is_num : Tensor, shape (d,)
+        Column of each coordinate, and whether it is numeric.
+    path : Path
+        As in training.
+
+    Returns
+    -------
+    Calm or None
+        None where it does not lower squared errors of numbers by 1 %, and by two
+        standard errors.
+
+    Notes
+    -----
+    The share is found as that of trees is, in `calibrate`: for all columns together,
+    drawn towards 0.5, and for each of them, drawn towards that of all.
+    """
+    mean = validation.mean(network, path=path)
+    end = validation.calm_end(network, mean, path=path, n_steps=n_steps)
+    scored = validation.masks.tgt & is_num
+    e = torch.where(scored, validation.x - mean, 0.0).double()
+    f = torch.where(scored, end - mean, 0.0).double()
+    part = parts_of(group, is_num)
+    product, square = (
+        by_column(value, part, int(part.max()) + 1, validation.n_rows)
+        for value in (e * f, f * f)
+    )
+    share = of_each(product, square, before=product.new_full((1,), _BEFORE))
+    share = torch.where(is_num, share.clamp(0.0, 1.0)[part], 0.0)
+    gain = (e.square() - (e - share * f).square()).sum(dim=1)
+    gain = gain.view(-1, validation.n_rows).sum(dim=0)  # of each row under all masks
+    surely = gain.sum() >= _LEAST_SURE * gain.square().sum().sqrt()
+    if not bool(surely & (gain.sum() >= _LEAST_GAIN * e.square().sum())):
+        return None
+    return Calm(share.to(mean.dtype), n_steps=n_steps)
 
 
 def no_better_than_mean(
@@ -122,3 +247,25 @@ def shrunk(product: Tensor, square: Tensor) -> Tensor:
     variance = (product - share * square).square().sum(dim=0)
     kept = 1 - 4 * variance / a.square().clamp(min=1e-30)
     return (share * kept.clamp(min=0.0)).clamp(0.0, 1.0)
+
+
+def of_each(product: Tensor, square: Tensor, *, before: Tensor) -> Tensor:
+    """Weigh what rows say of each column against what they say of all, ``(g,)``."""
+    of_all = product.sum(dim=1, keepdim=True), square.sum(dim=1, keepdim=True)
+    return weighed(product, square, before=weighed(*of_all, before=before))
+
+
+def weighed(product: Tensor, square: Tensor, *, before: Tensor) -> Tensor:
+    """Weigh what rows ``(n_rows, g)`` say of a share against what was thought, (g,).
+
+    The variance of A / B is that of a jackknife, in which a row that says it all by
+    itself is worth nothing.
+    """
+    a, b = product.sum(dim=0), square.sum(dim=0)
+    share = a / b.clamp(min=1e-30)
+    without = (a - product) / (b - square).clamp(min=1e-30)
+    speaks = square > 0
+    variance = torch.where(speaks, without - share, 0.0).square().sum(dim=0)
+    weight = _DOUBT**2 / (_DOUBT**2 + variance)
+    weight = torch.where(speaks.sum(dim=0) > 1, weight, 0.0)
+    return torch.lerp(before.expand_as(share), share, weight)

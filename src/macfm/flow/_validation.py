@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._calm import calm_end
 from macfm.flow._guide import Guess
 from macfm.flow._masks import Masks, sample_masks
 from macfm.flow._path import Path, PathSample, end_point
@@ -74,7 +75,25 @@ class Validation:
     def mean(self, network: nn.Module, *, path: Path) -> Tensor:
         """Return the conditional mean, shown coordinates as they are, ``(n, d)``."""
         end = self.end_points(network, t=self.t, path=path)
-        return torch.where(self.masks.cond, self.x, end)
+        mean = torch.where(self.masks.cond, self.x, end)
+        calm = getattr(network, "calm", None)
+        if calm is None:
+            return mean
+        end = self.calm_end(network, mean, path=path, n_steps=calm.n_steps)
+        return torch.lerp(mean, end, calm.share)
+
+    @torch.no_grad()
+    def calm_end(
+        self, network: nn.Module, mean: Tensor, *, path: Path, n_steps: int
+    ) -> Tensor:
+        """Follow the calm path from the mean at t = 0, shape ``(n, d)``."""
+        parts = (part.split(_BATCH) for part in (self.x, self.masks.cond, mean))
+        return torch.cat(
+            [
+                calm_end(network, *rows, path=path, n_steps=n_steps)
+                for rows in zip(*parts, strict=True)
+            ]
+        )
 
     @torch.no_grad()
     def guess_of(

@@ -194,8 +194,19 @@ _DECLARED = (
         number(0, 1),
         "Share of training rows held at t = 0, where the conditional mean is read; at "
         "t = 0.1 if the schedule starts at rest.",
-        0.4,
+        BySize(0.4, 0.4, 0.4, large_on_gpu=0.2),
+        fast=0.4,
         paper=0.0,
+    ),
+    Parameter(
+        "mean_steps",
+        integer(1),
+        "Evaluations behind a mean: 1 reads it at t = 0 alone; more follow the path "
+        "that starts without noise, where held-out rows say that it pays. Needs "
+        "`guide`.",
+        BySize(1, 1, 1, large_on_gpu=4),
+        fast=1,
+        paper=1,
     ),
     Parameter(
         "hide_rate",
@@ -254,7 +265,7 @@ _DECLARED = (
         "max_steps",
         integer(1),
         "Most training steps.",
-        BySize(1000, 1500, 1500, large_on_gpu=2500),
+        BySize(1000, 1500, 1500, large_on_gpu=2400),
         fast=BySize(400, 600, 600, large_on_gpu=2000),
         best=BySize(3000, 3000, 4000, large_on_gpu=5000),
         paper=8000,

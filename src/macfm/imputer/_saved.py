@@ -21,6 +21,7 @@ from macfm._warn import warn_user
 from macfm.flow import (
     MAX_COORDINATES,
     N_KNOTS,
+    Calm,
     Ensemble,
     Gaussian,
     GuidedEnsemble,
@@ -49,6 +50,7 @@ _LIMITS = {
     "n_heads": 2**10,
     "n_networks": 2**10,
     "n_frequencies": 2**10,
+    "mean_steps": 2**10,
 }
 # Columns times coordinates of a transformer, which keeps a matrix of this size.
 _MAX_MEMBER = 2**27
@@ -65,6 +67,7 @@ _BEFORE = {
     "hide_one": False,
     "weigh_cells": False,
     "least_fall": 0.0,
+    "mean_steps": 1,
 }
 # Parameters that a model does not depend on.
 _FREE = {
@@ -157,7 +160,7 @@ def _is_old(network: nn.Module) -> bool:
 
 
 def _guide_arrays(network: nn.Module | None) -> dict[str, np.ndarray]:
-    """Return what the guide consists of and how far the networks are trusted."""
+    """Return the guide's parts, and how far networks and calm path are trusted."""
     if not isinstance(network, GuidedEnsemble):
         return {}
     parts = {
@@ -165,6 +168,8 @@ def _guide_arrays(network: nn.Module | None) -> dict[str, np.ndarray]:
         "precision": network.guide.precision,
         "trust": network.trust,
     }
+    if network.calm is not None:
+        parts["calm"] = network.calm.share
     return {name: part.cpu().numpy() for name, part in parts.items()}
 
 
@@ -298,8 +303,12 @@ def _network(contents: ModelContents, settings: Settings) -> nn.Module | None:
         for weights, hints in zip(contents.networks, has_hints, strict=True)
     ]
     if guided:
-        guide, trust = _guide(contents.guide, d=encoder.d, n_members=len(members))
+        arrays = dict(contents.guide)
+        calm = arrays.pop("calm", None)
+        guide, trust = _guide(arrays, d=encoder.d, n_members=len(members))
         network = GuidedEnsemble(guide, members, trust, path=settings.path)
+        if calm is not None:
+            network.calm = _calm(calm, settings, d=encoder.d)
         if contents.polish:
             network.polish = from_arrays(contents.polish, group=encoder.group)
         return network.eval()
@@ -322,6 +331,15 @@ def _guide(
         raise ValueError("the guide does not fit the columns")
     parts = {name: torch.from_numpy(a).clone() for name, a in arrays.items()}
     return Gaussian(parts["mean"], parts["precision"]), parts["trust"]
+
+
+def _calm(share: np.ndarray, settings: Settings, *, d: int) -> Calm:
+    """Build the calm path from a checked array."""
+    n_steps = settings.values["mean_steps"]
+    sound = share.shape == (d,) and share.dtype == np.float32 and n_steps > 1
+    if not sound or not ((share >= 0) & (share <= 1)).all():
+        raise ValueError("the calm path does not fit the columns")
+    return Calm(torch.from_numpy(share).clone(), n_steps=n_steps)
 
 
 def _member(

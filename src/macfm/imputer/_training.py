@@ -34,10 +34,12 @@ from macfm.flow import (
     calibrate,
     cell_variances,
     cells_of,
+    find_calm,
     fit_trees,
     leave_out,
     make_network,
     mean_rows,
+    measure_balance,
     measure_trust,
     no_better_than_mean,
     parts_of,
@@ -180,6 +182,9 @@ def train_networks(
     )
 
 
+_Draw = Callable[[nn.Module], Tensor]
+
+
 @dataclass(frozen=True)
 class _Begun:
     """A network whose training is under way."""
@@ -189,9 +194,30 @@ class _Begun:
     """Seconds after the first one."""
     network: nn.Module
     velocity: nn.Module
-    guess_again: Callable[[nn.Module], Tensor]
+    guess_again: _Draw
     config: TrainConfig
     training: Training
+
+
+class _Guesses:
+    """Guesses of holes that networks trained side by side draw once for all of them."""
+
+    def __init__(self) -> None:
+        self._n_drawn = 0
+        self._last: Tensor | None = None
+
+    def drawn_by(self, draw: _Draw) -> _Draw:
+        """Return what draws new guesses unless another has done so this time."""
+        n_asked = 0
+
+        def refill(network: nn.Module) -> Tensor:
+            nonlocal n_asked
+            n_asked += 1
+            if self._last is None or self._n_drawn < n_asked:
+                self._last, self._n_drawn = draw(network), n_asked
+            return self._last
+
+        return refill
 
 
 @dataclass
@@ -220,15 +246,16 @@ class _Course:
     def run(self) -> None:
         """Train until all are done, the time is up, or the user has had enough.
 
-        On a GPU, which one network does not keep busy, all are trained side by side; on
-        a CPU one after the other, each with the guesses of the one before.
+        On a GPU, which one network does not keep busy, all are trained side by side and
+        share their guesses; on a CPU one after the other, each beginning with the
+        guesses of the one before.
         """
         n_networks, fills = self.settings.n_networks, self.rows.fills
         n_at_once = _n_at_once(n_networks, self.group.device)
         for first in range(0, n_networks, n_at_once):
             n_turns = (n_networks - first) // n_at_once
-            numbers = range(first, first + n_at_once)
-            begun = [self._begin(k, fills, n_turns=n_turns) for k in numbers]
+            numbers, guesses = range(first, first + n_at_once), _Guesses()
+            begun = [self._begin(k, fills, guesses, n_turns=n_turns) for k in numbers]
             trainings = [one.training for one in begun]
             self._end(begun, train(trainings, device=self.group.device))
             is_kept = len(self.members) == first + n_at_once
@@ -243,7 +270,9 @@ class _Course:
         if not self.members:
             raise KeyboardInterrupt  # nothing was learned that could be kept
 
-    def _begin(self, k: int, fills: Tensor | None, *, n_turns: int) -> _Begun:
+    def _begin(
+        self, k: int, fills: Tensor | None, guesses: _Guesses, *, n_turns: int
+    ) -> _Begun:
         """Make network k ready to be trained, in the first of the turns left."""
         rows, settings = self.rows, self.settings
         generator = torch.Generator(self.group.device).manual_seed(self.seed + k)
@@ -280,7 +309,7 @@ class _Course:
                 weights=rows.weights,
                 guide=guide,
                 fills=fills,
-                refill=guess_again if rows.has_guesses else None,
+                refill=guesses.drawn_by(guess_again) if rows.has_guesses else None,
                 rules=rows.rules,
                 validation=rows.validation if by_validation else None,
                 group=self.group,
@@ -345,7 +374,11 @@ class _Course:
         """Return the networks as one."""
         if self.rows.guide is not None:
             trust, path = torch.stack(self.trust), self.settings.path
-            return GuidedEnsemble(self.rows.guide, self.members, trust, path=path)
+            network = GuidedEnsemble(self.rows.guide, self.members, trust, path=path)
+            known = self.rows.validation
+            if known is not None and math.isinf(self._seconds_left()):
+                network.trust *= measure_balance(network, known, path=path)
+            return network
         return self.members[0] if len(self.members) == 1 else Ensemble(self.members)
 
     def polish(self, network: nn.Module) -> Tensor | None:
@@ -371,6 +404,15 @@ class _Course:
     def _polish(self, network: GuidedEnsemble, known: Validation) -> Calibration:
         """Grow trees in the time that is left, and hear what held-out rows say."""
         rows, settings = self.rows, self.settings
+        if settings.values["mean_steps"] > 1:
+            network.calm = find_calm(
+                network,
+                known,
+                n_steps=settings.values["mean_steps"],
+                group=self.group,
+                is_num=self.is_num,
+                path=settings.path,
+            )
         fill = partial(mean_rows, network, path=settings.path)
         trees, folds, began = [], [], time.perf_counter()
         if settings.values["n_trees"]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._calm import Calm
 from macfm.flow._guide import Gaussian, Guess
 from macfm.flow._path import Path
 from macfm.flow._polish import Polish
@@ -44,10 +45,12 @@ class GuidedEnsemble(nn.Module):
     Notes
     -----
     With the guide's velocity v_g and a member's v_k the velocity is the mean over k of
-    v_g + a_k(t) (v_k − v_g), where the trust a_k in [0, 1] was found for every column
-    and time on held-out rows (`flow.measure_trust`): 0 where a network does not beat
-    the guide. ``polish`` is what held-out rows add to the answers that are read from
-    this velocity, if anything.
+    v_g + a_k(t) (v_k − v_g), where the trust a_k was found for every column and time on
+    held-out rows (`flow.measure_trust`): 0 where a network does not beat the guide, 1
+    where all of it pays, and times what it counts beside the others
+    (`flow.measure_balance`). ``calm`` says how far the mean is read along the path from
+    no noise, if it is, and ``polish`` is what held-out rows add to the answers that are
+    read from this velocity, if anything.
     """
 
     # NOTE[DIFF]: the paper has no guide and trusts its network everywhere.
@@ -68,6 +71,7 @@ class GuidedEnsemble(nn.Module):
         self.members = nn.ModuleList(members)
         self.register_buffer("trust", trust)
         self.path = path
+        self.calm: Calm | None = None
         self.polish: Polish | None = None
 
     @classmethod
@@ -75,6 +79,11 @@ class GuidedEnsemble(nn.Module):
         """Return the guide without any network, or with networks fully trusted."""
         trust = torch.ones(len(members), 2, len(guide.mean), device=guide.mean.device)
         return cls(guide, members, trust, path=path)
+
+    def part(self, numbers: Sequence[int]) -> GuidedEnsemble:
+        """Return some of the networks around the same guide."""
+        members, trust = [self.members[k] for k in numbers], self.trust[list(numbers)]
+        return GuidedEnsemble(self.guide, members, trust, path=self.path)
 
     def forward(
         self, x_t: Tensor, t: Tensor, m_cond: Tensor, guess: Guess | None = None
@@ -103,7 +112,7 @@ def coarse(network: nn.Module) -> nn.Module:
         guided = GuidedEnsemble(
             network.guide, members, network.trust, path=network.path
         )
-        guided.polish = network.polish
+        guided.calm, guided.polish = network.calm, network.polish
         return guided
     copied = copy.deepcopy(network)
     for module in copied.modules():

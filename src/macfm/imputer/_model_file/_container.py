@@ -19,7 +19,7 @@ from macfm import _replace
 from macfm._errors import MacfmError
 
 FORMAT = "macfm model"
-VERSION = 6
+VERSION = 7
 """Version of the layout; files of a higher one are refused."""
 
 MAX_HEADER = 100_000_000

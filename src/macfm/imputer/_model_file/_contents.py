@@ -29,7 +29,7 @@ class ModelContents:
     networks: list[dict[str, np.ndarray]]
     """Weights of each network, by name; none if nothing varied."""
     guide: dict[str, np.ndarray]
-    """Mean, precision and trust of the guide; empty if there is none."""
+    """Mean, precision and trust of the guide, and the calm path; empty without one."""
     polish: dict[str, np.ndarray]
     """What held-out rows add to the networks' answers; empty if nothing."""
     history: Mapping[str, np.ndarray]
@@ -52,7 +52,7 @@ class ModelContents:
     @property
     def version(self) -> int:
         """Format of the file, told by the settings that each of them brought."""
-        brought = ("guide", "n_trees", "weigh_cells", "scores", "margins")
+        brought = ("guide", "n_trees", "weigh_cells", "scores", "margins", "mean_steps")
         known = [k for k, name in enumerate(brought, 2) if name in self.settings]
         return max(known, default=1)
 

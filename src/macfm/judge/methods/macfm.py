@@ -17,7 +17,7 @@ _TAKEN = ("device", "random_state", "verbose", "settings")
 
 
 class MACFM(Method):
-    """The conditional mean from one evaluation, the imputer's default.
+    """The conditional mean, the imputer's default.
 
     Any parameter of `MACFMImputer` is a setting, save those the benchmark sets itself.
     Columns of floats are plain numbers unless the settings speak of them: the benchmark
@@ -26,7 +26,7 @@ class MACFM(Method):
 
     name: ClassVar[str] = "macfm"
     title: ClassVar[str] = "MACFM"
-    about: ClassVar[str] = "Impute-MACFM, conditional mean from one evaluation."
+    about: ClassVar[str] = "Impute-MACFM, conditional mean."
     defaults: ClassVar[dict[str, Any]] = {"empty_columns": "error"}
 
     @classmethod
@@ -110,11 +110,13 @@ class MACFM(Method):
         network = self.imputer_.network_
         if network is None:
             return 0
+        calm = getattr(network, "calm", None)
+        n_mean = 1 if calm is None else calm.n_steps
         if not used["n_trials"]:
-            return used["n_networks"]
+            return n_mean * used["n_networks"]
         stages = {"euler": 1, "heun": 2}[used["solver"]]
         moved = getattr(network, "polish", None) is not None
-        n_evaluations = used["n_trials"] * used["n_steps"] * stages + moved
+        n_evaluations = used["n_trials"] * used["n_steps"] * stages + moved * n_mean
         return n_evaluations * used["n_networks"]
 
     def _imputer(self) -> Any:
