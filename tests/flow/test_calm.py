@@ -109,6 +109,43 @@ def test_it_does_not_count_where_they_know_nothing_more():
     assert found(GuidedEnsemble.alone(guide(), path=PATH), validation) is None
 
 
+@pytest.mark.parametrize(("far", "share"), [(4 / 3, 0.75), (2.0, 0.5)])
+def test_an_end_that_goes_too_far_is_believed_by_its_share(far, share):
+    validation = held_out(rows(200)[0])
+    calm = found(knowing(far * validation.x), validation)
+    torch.testing.assert_close(calm.share, torch.full((D,), share), atol=0.05, rtol=0)
+
+
+@pytest.mark.parametrize(("near", "pays"), [(0.004, False), (0.1, True)])
+def test_a_gain_of_less_than_a_hundredth_does_not_pay(near, pays):
+    validation = held_out(rows(200)[0])
+    assert (found(knowing(near * validation.x), validation) is not None) == pays
+
+
+def test_one_row_alone_does_not_speak_for_the_path():
+    x = rows(200)[0]
+    x[0] *= 20
+    validation = held_out(x)
+    of_one = torch.zeros_like(validation.x)
+    of_one[:: len(x)] = validation.x[:: len(x)]
+    assert found(knowing(of_one), validation) is None
+
+
+def test_tables_without_numbers_have_none():
+    validation = held_out(rows(200)[0])
+    assert found(knowing(validation.x), validation, ~NUMBERS) is None
+
+
+def test_scores_have_no_say_in_whether_it_pays():
+    validation = held_out(rows(200)[0])
+    group = torch.tensor([0, 0, 1, 2])
+    of_score = validation.x * (torch.arange(D) == 1)
+    assert found(knowing(of_score), validation, NUMBERS, group) is None
+    of_numbers = validation.x * (torch.arange(D) != 1)
+    share = found(knowing(of_numbers), validation, NUMBERS, group).share
+    assert (share[[0, 2, 3]] > 0.95).all()
+
+
 def test_categories_stay_as_they_are():
     validation = held_out(rows(200)[0])
     is_num, group = torch.tensor([True, True, False, False]), torch.tensor([0, 1, 2, 2])

@@ -143,7 +143,7 @@ def test_a_median_goes_half_of_the_way_to_the_known_mean_where_numbers_move():
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
-def test_a_median_goes_to_the_end_of_the_calm_path_by_half_of_its_share(share):
+def test_a_median_goes_on_to_the_mean_by_half_of_the_share_of_the_calm_path(share):
     draws = torch.randn(9, 4, 2, generator=torch.Generator().manual_seed(0))
     is_num = torch.tensor([True, True])
     known = known_of(torch.full((4, 2), 2.0), torch.tensor([True, False]))

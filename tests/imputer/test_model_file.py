@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from macfm import MACFMImputer, describe_model
+from macfm.flow import coarse
 from macfm.imputer import _parameters
 from macfm.imputer._model_file import _container
 
@@ -533,3 +534,37 @@ def test_files_of_every_format_are_read(format_version):
                 same = (filled[column] == expected[column]) | filled[column].isna()
                 assert same.all(), column
                 assert (filled[column].isna() == expected[column].isna()).all()
+
+
+def test_a_model_with_a_calm_path_keeps_it_and_fills_every_row_by_itself(tmp_path):
+    path = DATA / "model-v7.macfm"
+    given = frame_from_text(json.loads(path.with_suffix(".json").read_text())["given"])
+    loaded = MACFMImputer.load(path)
+    calm = loaded.network_.calm
+    assert calm.share.any()
+    assert coarse(loaded.network_).calm is calm
+    loaded.save(tmp_path / "again.macfm")
+    again = MACFMImputer.load(tmp_path / "again.macfm")
+    assert torch.equal(again.network_.calm.share, calm.share)
+    assert again.network_.calm.n_steps == calm.n_steps == 3
+    for method in ("mean", "median"):
+        together = loaded.set_params(method=method).transform(given)
+        again.set_params(method=method)
+        alone = [again.transform(given.iloc[[k]]) for k in range(len(given))]
+        pd.testing.assert_frame_equal(pd.concat(alone), together)
+
+
+def test_means_and_medians_are_read_along_the_calm_path():
+    path = DATA / "model-v7.macfm"
+    given = frame_from_text(json.loads(path.with_suffix(".json").read_text())["given"])
+    hole = given["weight"].isna()
+    filled = []
+    for calm in (True, False):
+        loaded = MACFMImputer.load(path)
+        if not calm:
+            loaded.network_.calm = None
+        for method in ("mean", "median"):
+            told = loaded.set_params(method=method).transform(given)
+            filled.append(told["weight"][hole].to_numpy(float))
+    for with_path, without in zip(filled[:2], filled[2:], strict=True):
+        assert (with_path != without).all()

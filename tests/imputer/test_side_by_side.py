@@ -1,10 +1,14 @@
 """Networks trained side by side, as on a GPU, are those trained one by one."""
 
+import math
+
 import numpy as np
 import pytest
+import torch
 
 import macfm.imputer._training as training_module
 from macfm import MACFMImputer
+from macfm.flow import N_KNOTS, PointSource, _trust
 
 QUICK = {
     **{"n_networks": 2, "max_steps": 60, "d_model": 16, "n_blocks": 1},
@@ -48,16 +52,70 @@ def test_the_first_network_does_not_notice_the_second(at_once, x):
 
 @pytest.mark.parametrize("n_networks", [1, 2, 3])
 def test_networks_side_by_side_share_their_guesses(at_once, x, monkeypatch, n_networks):
-    drawn = []
+    drawn, begun = [], []
     draw = training_module.TrainingRows.guess_again
+    begin = PointSource.begin
 
     def counted(rows, network, **others):
         drawn.append(draw(rows, network, **others))
         return drawn[-1]
 
+    def watched(source, fills):
+        begun.append(fills)
+        begin(source, fills)
+
     monkeypatch.setattr(training_module.TrainingRows, "guess_again", counted)
+    monkeypatch.setattr(PointSource, "begin", watched)
     MACFMImputer(random_state=0, **(QUICK | {"n_networks": n_networks})).fit(x)
     assert len(drawn) == 3
+    for one in drawn:
+        assert sum(fills is one for fills in begun) == n_networks
+
+
+@pytest.mark.parametrize(
+    ("budget", "left", "told"),
+    [(None, math.inf, [1.5, 0.5]), (60, 31.0, [1.5, 0.5]), (60, 29.0, [1.0, 1.0])],
+)
+def test_networks_count_as_held_out_rows_say_where_there_is_time(
+    x, monkeypatch, budget, left, told
+):
+    def balance(network, validation, *, path):
+        return torch.tensor([1.5, 0.5])[:, None, None]
+
+    course = training_module._Course
+    monkeypatch.setattr(course, "_seconds_left", lambda course: left)
+    monkeypatch.setattr(training_module, "measure_trust", full_trust)
+    monkeypatch.setattr(training_module, "measure_balance", balance)
+    two = MACFMImputer(random_state=0, **QUICK, budget=budget).fit(x)
+    assert two.network_.trust.amax(dim=(1, 2)).tolist() == told
+
+
+@pytest.mark.parametrize(
+    ("budget", "n_trees", "calm"), [(None, 2, True), (60, 2, False), (60, 0, True)]
+)
+def test_trees_have_the_time_of_a_budget_to_themselves(
+    x, monkeypatch, budget, n_trees, calm
+):
+    for least in ("_LEAST_GAIN", "_LEAST_SURE"):  # whether the calm path pays or not
+        monkeypatch.setattr(_trust, least, -1e9)
+    asked = QUICK | {"budget": budget, "mean_steps": 3, "n_trees": n_trees}
+    model = MACFMImputer(random_state=0, **asked).fit(x)
+    assert (model.network_.calm is not None) == calm
+
+
+def full_trust(network, guide, validation, *, group, path):
+    return torch.ones(N_KNOTS, len(group))
+
+
+def test_an_interrupt_while_networks_are_weighed_keeps_them(x, monkeypatch):
+    def stop(network, validation, *, path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training_module, "measure_balance", stop)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = MACFMImputer(random_state=0, **QUICK).fit(x)
+    assert len(model.network_.members) == 2
+    assert not np.isnan(model.transform(x)).any()
 
 
 def test_seconds_of_networks_side_by_side_are_not_added_up(at_once, x):

@@ -21,10 +21,10 @@ class Calm(nn.Module):
     Notes
     -----
     One evaluation at t = 0 gives the conditional mean m₀. From no noise at all, ε = 0,
-    n Euler steps lead over points s_k m_{k−1} to an end m_n that has seen what the
-    networks make of the row's other unknown cells. Under a normal law both are the
-    conditional mean; networks have learned it better in small steps than in one. The
-    mean is m₀ + b (m_n − m₀), with b from held-out rows.
+    Euler steps x_1 = s_1 m₀, x_{k+1} = x_k + (s_{k+1} − s_k) dx/ds lead to an end m_n
+    that has seen what networks make of the row's other unknown cells. Under a normal
+    law both are the conditional mean; networks learn it better in small steps than in
+    one. The mean is m₀ + b (m_n − m₀), with b from held-out rows.
     """
 
     # NOTE[DIFF]: the paper averages trajectories from noise.

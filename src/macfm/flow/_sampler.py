@@ -24,7 +24,7 @@ ROW_STEP = 64
 _BATCH = 4_096
 # How far a median follows the mean that is known, of the way to it.
 _TOWARDS_MEAN = 0.5
-# How far it goes to where the calm path ends, of the way for which that is believed.
+# How far it goes on to the networks' mean, of the share of the calm path in that.
 _TOWARDS_CALM = 0.5
 
 
@@ -79,7 +79,7 @@ def conditional_mean(
     path: Path,
     seed: int,
 ) -> Tensor:
-    """Return E[X | observed] from one evaluation of the network at t = 0.
+    """Return E[X | observed], from one evaluation of the network at t = 0.
 
     The optimal velocity dx/ds at t = 0 is E[X | observed] − ε, so the straight line
     from ε along it ends at the conditional mean. Where held-out rows say that it pays,

@@ -181,7 +181,8 @@ def find_calm(
     Notes
     -----
     The share is found as that of trees is, in `calibrate`: for all columns together,
-    drawn towards 0.5, and for each of them, drawn towards that of all.
+    drawn towards 0.5, and for each of them, drawn towards that of all. A normal score
+    has one of its own, but no say in what others have, or in whether the path pays.
     """
     mean = validation.mean(network, path=path)
     end = validation.calm_end(network, mean, path=path, n_steps=n_steps)
@@ -193,12 +194,19 @@ def find_calm(
         by_column(value, part, int(part.max()) + 1, validation.n_rows)
         for value in (e * f, f * f)
     )
-    share = of_each(product, square, before=product.new_full((1,), _BEFORE))
-    share = torch.where(is_num, share.clamp(0.0, 1.0)[part], 0.0)
+    read = is_num & is_first(group)  # the mean is not read off scores
+    read_parts = part[read]
+    of_all = (
+        said[:, read_parts].sum(dim=1, keepdim=True) for said in (product, square)
+    )
+    before = weighed(*of_all, before=product.new_full((1,), _BEFORE))
+    share = weighed(product, square, before=before).clamp(0.0, 1.0)[part]
+    share = torch.where(is_num, share, 0.0)
+    e, f = e * read, f * read
     gain = (e.square() - (e - share * f).square()).sum(dim=1)
     gain = gain.view(-1, validation.n_rows).sum(dim=0)  # of each row under all masks
-    surely = gain.sum() >= _LEAST_SURE * gain.square().sum().sqrt()
-    if not bool(surely & (gain.sum() >= _LEAST_GAIN * e.square().sum())):
+    surely = gain.sum() > _LEAST_SURE * gain.square().sum().sqrt()
+    if not bool(surely & (gain.sum() > _LEAST_GAIN * e.square().sum())):
         return None
     return Calm(share.to(mean.dtype), n_steps=n_steps)
 

@@ -54,8 +54,8 @@ class MACFMImputer(FittedAttributes):
         Categories take the most likely one, or a draw.
     n_trials : int, default=None
         Trajectories a row behind a mean or median; with 0 the mean is read from one
-        evaluation of the network. None is 50 in the preset ``"paper"``, else 0 for a
-        mean and 100 for a median.
+        evaluation of the network, or a few. None is 50 in the preset ``"paper"``, else
+        0 for a mean and 100 for a median.
     categorical : list of column names, default=None
         Columns to treat as categories although their type is numeric.
     numeric : list of column names, default=None

@@ -48,7 +48,8 @@ _DECLARED = (
     Parameter(
         "n_networks",
         integer(1),
-        "Networks trained, each from its own start; their velocities are averaged.",
+        "Networks trained, each from its own start; what counts is a mean of their "
+        "velocities.",
         BySize(1, 1, 1, large_on_gpu=2),
         fast=1,
         best=BySize(3, 3, 2, large_on_gpu=5),
@@ -204,7 +205,7 @@ _DECLARED = (
         "Evaluations behind a mean: 1 reads it at t = 0 alone; more follow the path "
         "that starts without noise, where held-out rows say that it pays. Needs "
         "`guide`.",
-        BySize(1, 1, 1, large_on_gpu=4),
+        BySize(1, 1, 4),
         fast=1,
         paper=1,
     ),
@@ -385,7 +386,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     preset: {p.name: p.preset(preset) for p in _DECLARED}
     for preset in ("default", "fast", "best", "paper")
 }
-# The paper's read-out is the mean of 50 trajectories; ours one evaluation.
+# The paper's read-out is the mean of 50 trajectories; ours follows none from noise.
 for _name, _values in PRESETS.items():
     _values["n_trials"] = 50 if _name == "paper" else 0
 

@@ -38,7 +38,7 @@ class ReadOut:
     method: Literal["mean", "median", "draw"]
     """``mean``, ``median`` or ``draw``."""
     n_trials: int
-    """Trajectories a row; 0: the mean is read from one evaluation at t = 0."""
+    """Trajectories a row; 0: the mean is read without any from noise."""
     solver: SolverConfig
     """How trajectories are integrated."""
     batch_size: int
@@ -66,7 +66,7 @@ class Settings:
 
     @property
     def n_networks(self) -> int:
-        """Networks whose velocities are averaged."""
+        """Networks whose velocities are one, as their mean."""
         return self.values["n_networks"]
 
 

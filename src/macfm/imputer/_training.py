@@ -376,8 +376,11 @@ class _Course:
             trust, path = torch.stack(self.trust), self.settings.path
             network = GuidedEnsemble(self.rows.guide, self.members, trust, path=path)
             known = self.rows.validation
-            if known is not None and math.isinf(self._seconds_left()):
-                network.trust *= measure_balance(network, known, path=path)
+            if known is not None and self._has_leisure():
+                try:
+                    network.trust *= measure_balance(network, known, path=path)
+                except KeyboardInterrupt:  # they count alike
+                    self.interrupted = True
             return network
         return self.members[0] if len(self.members) == 1 else Ensemble(self.members)
 
@@ -404,7 +407,10 @@ class _Course:
     def _polish(self, network: GuidedEnsemble, known: Validation) -> Calibration:
         """Grow trees in the time that is left, and hear what held-out rows say."""
         rows, settings = self.rows, self.settings
-        if settings.values["mean_steps"] > 1:
+        n_trees = settings.values["n_trees"]
+        hurried = math.isfinite(self._seconds_left())
+        # Trees would see fewer rows, each filled in more steps, in the same time.
+        if settings.values["mean_steps"] > 1 and not (n_trees and hurried):
             network.calm = find_calm(
                 network,
                 known,
@@ -415,7 +421,7 @@ class _Course:
             )
         fill = partial(mean_rows, network, path=settings.path)
         trees, folds, began = [], [], time.perf_counter()
-        if settings.values["n_trees"]:
+        if n_trees:
             trees = self._trees(rows.x, rows.observed, rows.weights, fill=fill)
         seconds = time.perf_counter() - began
         if trees and 2 * seconds < self._seconds_left():
@@ -427,7 +433,7 @@ class _Course:
             atoms=rows.atoms,
             scores=rows.scores,
             margins=settings.values["margins"],
-            hurried=math.isfinite(self._seconds_left()),
+            hurried=hurried,
             group=self.group,
             is_num=self.is_num,
             path=settings.path,
@@ -490,6 +496,10 @@ class _Course:
         """Return what is left of the time budget, infinitely much without one."""
         budget = self.settings.train.max_seconds or math.inf
         return budget - (time.perf_counter() - self.began)
+
+    def _has_leisure(self) -> bool:
+        """Whether there is no time budget, or half of it is left after training."""
+        return self._seconds_left() >= 0.5 * (self.settings.train.max_seconds or 0.0)
 
     def unknowable(self, mean: Tensor | None) -> np.ndarray:
         """Return the columns that a mean of held-out rows finds no better."""

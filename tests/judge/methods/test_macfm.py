@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from macfm.flow import _trust
 from macfm.imputer import READ_OUT, MACFMImputer
 from macfm.judge.methods import make_method
 
@@ -98,6 +99,7 @@ def test_a_fit_trained_otherwise_is_not_adopted():
     ("name", "settings", "count"),
     [
         ("macfm", {"n_networks": 2}, 2),
+        ("macfm", {"n_networks": 2, "mean_steps": 3}, 2 * 3),
         # trajectories beside a guide are moved to a mean, one more evaluation
         (
             "macfm-median",
@@ -105,6 +107,11 @@ def test_a_fit_trained_otherwise_is_not_adopted():
             (4 * 3 * 2 + 1) * 2,
         ),
         ("macfm-median", {"n_trials": 4, "n_steps": 3, "solver": "euler"}, 4 * 3 + 1),
+        (
+            "macfm-median",
+            {"n_trials": 4, "n_steps": 3, "solver": "euler", "mean_steps": 5},
+            4 * 3 + 5,
+        ),
         ("macfm-median", {"n_trials": 4, "n_steps": 3, "guide": False}, 4 * 3 * 2),
         # in pieces of two: the mean is found once
         (
@@ -115,7 +122,9 @@ def test_a_fit_trained_otherwise_is_not_adopted():
         ("macfm-paper", {}, 50 * 10 * 2),
     ],
 )
-def test_evaluations_are_those_the_network_sees(name, settings, count):
+def test_evaluations_are_those_the_network_sees(name, settings, count, monkeypatch):
+    for least in ("_LEAST_GAIN", "_LEAST_SURE"):  # whether the calm path pays or not
+        monkeypatch.setattr(_trust, least, -1e9)
     method = form(name, **settings).fit(TRAIN)
     assert method.network_evaluations_per_row() == count
     seen = []
