@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from macfm.flow import Atoms, Margins
-from macfm.flow._margins import bend_numbers, cut_atoms
+from macfm.flow._margins import Number, bend_numbers, cut_atoms
 
 # Coordinate 0 is a number, 1 says whether it is 0.7, and 2 another number.
 ATOMS = Atoms(
@@ -94,13 +94,17 @@ def test_a_number_and_its_score_share_a_cut():
         assert torch.equal(getattr(one, name), getattr(both, name))
 
 
-def bent(drawn, x, *, n_rows=None, miss=1.0):
+NO_ATOMS = torch.zeros(0)
+
+
+def bent(drawn, x, *, values=None, atoms=NO_ATOMS, n_rows=None, miss=1.0):
     told = torch.ones(len(x), dtype=torch.bool)
     return bend_numbers(
         Margins.none(),
         drawn,
         x,
-        told={2: (told, told)},
+        numbers={2: Number.of(x[:, 2] if values is None else values, atoms)},
+        counted={2: (told, told)},
         miss=torch.full((3,), miss),
         row=torch.arange(len(x)) % (n_rows or len(x)),
     )
@@ -151,24 +155,88 @@ def test_exact_columns_are_bent_by_little():
     assert (moved - drawn)[:, 2].abs().max() < 0.02
 
 
-@pytest.mark.parametrize("n_rows", [1, 49, 50])
-@pytest.mark.parametrize("n", [0, 99, 500])
+def test_all_values_tell_more_than_those_of_held_out_rows():
+    """Where other columns tell nothing, held-out rows are a few values like others."""
+    drawn, values = noise(400, 3), noise(20_000, seed=1)
+    few = noise(400, 3, seed=2) + 0.4  # large by chance
+    fresh = noise(20_000, 3, seed=3)
+    moved = bent(drawn, few, values=values)(fresh, torch.zeros(20_000, 3))
+    assert abs(moved[:, 2].mean()) < 0.1
+    # and where they are large when draws are small, they tell nothing at all
+    lines = [bent(drawn, k * drawn, values=values) for k in (-1.0, -2.0)]
+    assert torch.equal(lines[0].value, lines[1].value)
+
+
+def test_held_out_rows_that_are_large_and_drawn_large_are_no_fault():
+    values = noise(20_000, seed=1)
+    x = noise(400, 3, seed=2) + 0.4
+    drawn = x + 0.1 * noise(400, 3, seed=3)
+    moved = bent(drawn, x, values=values, miss=0.1)(drawn, torch.zeros(400, 3))
+    assert abs((moved - drawn)[:, 2].mean()) < 0.01
+    # if other columns told nothing, they would be brought back to the values
+    lot = torch.randperm(400, generator=torch.Generator().manual_seed(4))
+    back = bent(drawn, x[lot], values=values)(drawn, torch.zeros(400, 3))
+    assert (drawn - back)[:, 2].mean() > 0.3
+
+
+def test_no_number_is_drawn_beyond_an_atom_at_the_end():
+    """What is no atom must not be taken for it, or be cut off to it."""
+    x = 0.3 + noise(2_000, 3).abs()
+    drawn = x + 0.8 * noise(2_000, 3, seed=1)
+    # far enough that rounding to float32 is what is left
+    fresh = torch.tensor([[0.0, 0.0, z] for z in (-900.0, -3.0, -0.5, 0.0, 3.0, 90.0)])
+    least, most = x[:, 2].min().item(), x[:, 2].max().item()
+    below = bent(drawn, x, atoms=torch.tensor([0.0]))(fresh, torch.zeros(6, 3))[:, 2]
+    assert below.min() > least - 0.2
+    assert below.max() > most + 50
+    above = bent(drawn, x, atoms=torch.tensor([9.0]))(fresh, torch.zeros(6, 3))[:, 2]
+    assert above.max() < most + 0.2
+    assert above.min() < least - 500
+    # an atom amid the numbers is no end
+    amid = bent(drawn, x, atoms=torch.tensor([1.0]))(fresh, torch.zeros(6, 3))[:, 2]
+    assert amid.min() < least - 500
+    assert amid.max() > most + 50
+
+
+@pytest.mark.parametrize("n_rows", [1, 19, 20])
+@pytest.mark.parametrize("n", [0, 49, 50, 500])
 def test_too_few_rows_bend_nothing(n, n_rows):
-    """However often each comes back."""
+    """However often each comes back; nor do too few values."""
     margins = bent(noise(n, 3), noise(n, 3, seed=1), n_rows=n_rows)
-    assert len(margins.place) == (n >= 50 and n_rows >= 50)
+    assert len(margins.place) == (n >= 50 and n_rows >= 20)
+
+
+def test_rows_that_would_all_be_left_out_together_are_not():
+    x, some = noise(1_000, 3), torch.arange(1_000) % 20 == 3
+    margins = bend_numbers(
+        Margins.none(),
+        noise(1_000, 3, seed=1),
+        x,
+        numbers={2: Number.of(x[:, 2], NO_ATOMS)},
+        counted={2: (some, some)},
+        miss=torch.ones(3),
+        row=torch.arange(1_000),
+    )
+    assert torch.isfinite(margins.value).all()
+
+
+def test_numbers_that_are_all_alike_bend_nothing_that_is_not_finite():
+    x = torch.ones(200, 3)
+    margins = bent(noise(200, 3), x)
+    assert torch.isfinite(margins.value).all()
 
 
 def test_a_row_does_not_depend_on_its_company():
     p = torch.rand(N, generator=torch.Generator().manual_seed(1))
     hidden = torch.ones(N, 3, dtype=torch.bool)
     cut = cut_atoms(flags(p), known(p), hidden, atoms=ATOMS)
-    told = torch.ones(N, dtype=torch.bool)
+    told, x = torch.ones(N, dtype=torch.bool), noise(N, 3, seed=1).exp()
     margins = bend_numbers(
         cut,
         noise(N, 3),
-        noise(N, 3, seed=1).exp(),
-        told={2: (told, told)},
+        x,
+        numbers={2: Number.of(x[:, 2], NO_ATOMS)},
+        counted={2: (told, told)},
         miss=torch.ones(3),
         row=torch.arange(N),
     )

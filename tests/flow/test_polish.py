@@ -104,6 +104,8 @@ def found(
         scores=scores or Scores.none(),
         margins=margins,
         hurried=hurried,
+        x=x,
+        observed=torch.ones_like(x, dtype=torch.bool),
         group=torch.arange(D),
         is_num=torch.ones(D, dtype=torch.bool) if is_num is None else is_num,
         path=PATH,

@@ -12,7 +12,7 @@ from macfm.flow._atoms import Atoms
 from macfm.flow._cells import is_first
 from macfm.flow._forest import ColumnTrees
 from macfm.flow._levels import Levels
-from macfm.flow._margins import Margins, bend_numbers, cut_atoms
+from macfm.flow._margins import Margins, Number, bend_numbers, cut_atoms
 from macfm.flow._path import Path
 from macfm.flow._polish import Center, Polish
 from macfm.flow._sampler import draw_rows
@@ -39,6 +39,8 @@ _STANDARD_ERRORS = 0.5
 _MAX_DRAWN_CELLS = {"cpu": 480_000, "cuda": 4_000_000}
 # How many times fewer in a hurry.
 _HURRIED = 4
+# So many rows tell what the values of a column are.
+_KNOWN_ROWS = 20_000
 # Of each row, which is what a CRPS takes.
 _N_DRAWS = 2
 
@@ -120,6 +122,8 @@ def calibrate(
     scores: Scores,
     margins: bool,
     hurried: bool,
+    x: Tensor,
+    observed: Tensor,
     group: Tensor,
     is_num: Tensor,
     path: Path,
@@ -145,6 +149,8 @@ def calibrate(
         Whether all draws of a column are made to look like its values.
     hurried : bool
         Whether fewer rows are drawn, since time is short.
+    x, observed : Tensor, shape (n, d)
+        All rows, and what is observed of them, which tells what columns are like.
     group, is_num : Tensor, shape (d,)
         Column of each coordinate, and whether it is numeric.
     path, solver : Path, SolverConfig
@@ -237,7 +243,15 @@ def calibrate(
         better = _better_by_score(few, drawn, atoms=atoms, scores=scores)
         polish.scores = scores.take(better)
     if margins:
-        polish.margins = _margins(few, drawn, atoms=atoms, group=group, is_num=is_num)
+        polish.margins = _margins(
+            few,
+            drawn,
+            x=x,
+            observed=observed,
+            atoms=atoms,
+            group=group,
+            is_num=is_num,
+        )
         hidden = ~few.validation.masks.cond
         known = [
             one.learn(few.center.networks, drawn, hidden[:, one.place[0]])
@@ -382,6 +396,8 @@ def _margins(
     held_out: _Testimony,
     drawn: Tensor,
     *,
+    x: Tensor,
+    observed: Tensor,
     atoms: Atoms,
     group: Tensor,
     is_num: Tensor,
@@ -391,17 +407,25 @@ def _margins(
     moved = polish.moved(drawn, center, stretched=True)
     margins = cut_atoms(moved, center.networks, ~known.masks.cond, atoms=atoms)
     cut = margins.to(drawn.device)(moved, center.networks)
-    rows, x = cut.flatten(0, 1), known.x.repeat(len(drawn), 1)
+    rows, truth = cut.flatten(0, 1), known.x.repeat(len(drawn), 1)
     scored = known.masks.tgt.repeat(len(drawn), 1)
-    said, true = scored & ~atoms.spoken(rows), scored & ~atoms.spoken(x)
+    said, true = scored & ~atoms.spoken(rows), scored & ~atoms.spoken(truth)
     scores = polish.scores.number.tolist(), polish.scores.score.tolist()
     numbers = torch.nonzero(is_num & is_first(group))[:, 0].tolist()
     place = dict(zip(numbers, numbers, strict=True)) | dict(zip(*scores, strict=True))
+    some = slice(None, None, -(-len(x) // _KNOWN_ROWS))
+    x, other = x[some], observed[some] & ~atoms.spoken(x[some])
     bent = bend_numbers(
         margins,
         rows,
-        x,
-        told={place[j]: (said[:, j], true[:, j]) for j in numbers},
+        truth,
+        numbers={
+            place[j]: Number.of(
+                x[other[:, j], place[j]], atoms.value[atoms.number == place[j]]
+            )
+            for j in numbers
+        },
+        counted={place[j]: (said[:, j], true[:, j]) for j in numbers},
         miss=_rms(known.x - center.polished, known.masks.tgt),
         row=_held_out_rows(known).repeat(len(drawn)),
     )

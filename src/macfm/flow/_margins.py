@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -13,8 +15,9 @@ from macfm.flow._scores import read_off
 
 # Quantiles at which draws and true values are held against each other.
 _QUANTILES = np.clip(np.linspace(0.0, 1.0, 33), 0.004, 0.996)
-# Fewer cells than this say nothing of an atom, and fewer rows nothing of numbers.
-_ENOUGH, _ENOUGH_ROWS = 100, 50
+# Fewer cells than this say nothing of an atom, fewer rows nothing of draws of numbers,
+# and fewer values nothing of their law.
+_ENOUGH, _ENOUGH_ROWS, _ENOUGH_VALUES = 100, 20, 50
 # The doubt about a quantile before any row speaks, over what the column's mean misses.
 _DOUBT = 0.15
 # Rows are left out in so many groups to see what is chance.
@@ -24,6 +27,7 @@ _FAR = 2e6
 # How much the cut of an atom may depend on its probability.
 _SLOPES = np.linspace(-1.0, 1.0, 21)
 _NO_WORSE = 1e-4
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 # What margins know of atoms as these are.
 _OF_ATOMS = ("flag", "low", "high")
 
@@ -45,8 +49,8 @@ class Margins(nn.Module):
     -----
     A draw of a flag says "atom" where c > a + b p, with c its chance and p the known
     probability of the atom in that row; the flag is moved so that this is c > ½. A draw
-    of a number becomes Q(F(x)), F the law of all draws of held-out cells that are no
-    atom, Q⁻¹ that of the true values of such cells.
+    of a number becomes W⁻¹(F(x)), F the law of all draws of held-out cells that are no
+    atom, W that of values as `bend_numbers` finds it.
     """
 
     # NOTE[DIFF]: the paper's draws are its network's.
@@ -138,12 +142,42 @@ def _cut(chance: np.ndarray, p: np.ndarray) -> tuple[float, float]:
     return cuts[min(good, key=lambda k: abs(_SLOPES[k]))]
 
 
+@dataclass(frozen=True)
+class Number:
+    """What is known of the numbers of a column, or of their scores, but its atoms."""
+
+    values: np.ndarray
+    """All that are observed."""
+    low: float
+    """The least of them if an atom lies below, else −∞."""
+    high: float
+    """The largest of them if an atom lies above, else ∞."""
+
+    @classmethod
+    def of(cls, values: Tensor, atoms: Tensor) -> Number:
+        """Return what is known from observed values and the column's atoms."""
+        known, repeated = (part.double().cpu().numpy() for part in (values, atoms))
+        low, high = -np.inf, np.inf
+        if len(known) and (repeated < known.min()).any():
+            low = float(known.min())
+        if len(known) and (repeated > known.max()).any():
+            high = float(known.max())
+        return cls(values=known, low=low, high=high)
+
+    def rank(self, x: np.ndarray) -> np.ndarray:
+        """Return the share of the values that are smaller, equal ones by half."""
+        rising = np.sort(self.values)
+        smaller, up_to = (np.searchsorted(rising, x, side=side) for side in _SIDES)
+        return (smaller + up_to) / (2 * len(rising))
+
+
 def bend_numbers(
     margins: Margins,
     drawn: Tensor,
     x: Tensor,
     *,
-    told: Mapping[int, tuple[Tensor, Tensor]],
+    numbers: Mapping[int, Number],
+    counted: Mapping[int, tuple[Tensor, Tensor]],
     miss: Tensor,
     row: Tensor,
 ) -> Margins:
@@ -157,9 +191,10 @@ def bend_numbers(
         Draws of held-out rows.
     x : Tensor, shape (n, d)
         The rows themselves.
-    told : mapping of int to tuple of Tensor
-        Of the coordinates to move, in which rows their draws count and in which their
-        true values, shape ``(n,)``.
+    numbers : mapping of int to Number
+        What is known of the coordinates to move.
+    counted : mapping of int to tuple of Tensor
+        In which rows draws of these count, and in which true values, shape ``(n,)``.
     miss : Tensor, shape (d,)
         How far their mean is from the truth.
     row : Tensor of int64, shape (n,)
@@ -167,17 +202,33 @@ def bend_numbers(
 
     Notes
     -----
-    The difference of two quantiles is weighed against none by its variance when groups
-    of rows are left out.
+    Cells hidden in held-out rows are some of those that are observed, chosen by lot: of
+    what is true in them all observed values tell more than they do. But where they are
+    large by chance, they are drawn large too, as far as other columns tell. So with
+    F⁻¹, Q⁻¹ and V⁻¹ the quantiles of draws, of true values of these cells, and of all
+    observed values, what is wanted is
+
+        V⁻¹ + r (Q⁻¹ − V⁻¹)
+
+    with r the correlation of draws and true values, by their ranks, which for draws as
+    they should be is the share of the variance that other columns tell. Its difference
+    from F⁻¹ is weighed against none by its variance when groups of rows, and of values,
+    are left out.
     """
-    told_by, lines = row.cpu().numpy(), {}
-    for place, counted in told.items():
-        parts = []
-        for rows, some in zip((drawn, x), counted, strict=True):
-            kept = some.cpu().numpy()
-            parts.append((rows[:, place].double().cpu().numpy()[kept], told_by[kept]))
-        if all(len(np.unique(own)) >= _ENOUGH_ROWS for _, own in parts):
-            lines[place] = _line(*parts, doubt=_DOUBT * float(miss[place]))
+    block, lines = row.cpu().numpy() % _N_GROUPS, {}
+    for place, number in numbers.items():
+        said, true = (some.cpu().numpy() for some in counted[place])
+        n_rows = len(np.unique(row.cpu().numpy()[said]))
+        if n_rows < _ENOUGH_ROWS or len(number.values) < _ENOUGH_VALUES:
+            continue
+        told, truth = (rows[:, place].double().cpu().numpy() for rows in (drawn, x))
+        lines[place] = _line(
+            (told, said),
+            (truth, true),
+            number,
+            block=block,
+            doubt=_DOUBT * float(miss[place]),
+        )
     found = {name: getattr(margins, name) for name in Margins.PARTS}
     if lines:
         known = torch.tensor(np.array(list(lines.values())), dtype=torch.float32)
@@ -189,20 +240,52 @@ def bend_numbers(
 def _line(
     drawn: tuple[np.ndarray, np.ndarray],
     true: tuple[np.ndarray, np.ndarray],
+    number: Number,
     *,
+    block: np.ndarray,
     doubt: float,
 ) -> np.ndarray:
-    """Return draws and what they become, ``(2, n_knots)``; cells come with rows."""
+    """Return draws and what they become, ``(2, n_knots)``.
 
-    def quantiles(value: np.ndarray, row: np.ndarray) -> np.ndarray:
-        kept = [value, *(value[row % _N_GROUPS != one] for one in range(_N_GROUPS))]
-        return np.array([np.quantile(some, _QUANTILES) for some in kept])
-
-    at, wanted = quantiles(*drawn), quantiles(*true)
+    Values come with flags of those that count, both of shape ``(n,)``.
+    """
+    at, values = _quantiles(drawn[0][drawn[1]], block[drawn[1]]), number.values
+    wanted = _quantiles(values, np.arange(len(values)) % _N_GROUPS)
+    told = _told(drawn, true, number)
+    if told > 0:
+        theirs = _quantiles(true[0][true[1]], block[true[1]])
+        wanted = wanted + told * (theirs - wanted)
     beyond = wanted - at
     chance = beyond[1:].var(axis=0) * (_N_GROUPS - 1)
     weight = doubt**2 / np.maximum(doubt**2 + chance, 1e-300)
     value = np.maximum.accumulate(at[0] + weight * beyond[0])
-    far = np.array([-_FAR, _FAR])
-    ends = far + (value - at[0])[[0, -1]]
-    return np.array([np.insert(far, 1, at[0]), np.insert(ends, 1, value)])
+    value = value.clip(number.low, number.high)
+    # Lines go on as they are, to what draws may not go beyond.
+    ends = np.array([-_FAR, max(number.low, value[0] - 1.0)])
+    tops = np.array([min(number.high, value[-1] + 1.0), _FAR])
+    first, last = at[0, 0] - value[0], at[0, -1] - value[-1]
+    known = [*(ends + first), *at[0], *(tops + last)]
+    become = [*ends.clip(number.low), *value, *tops.clip(max=number.high)]
+    return np.array([known, become])
+
+
+def _quantiles(value: np.ndarray, block: np.ndarray) -> np.ndarray:
+    """Return quantiles of all values, and without each block of them, (1 + b, k)."""
+    left = [value, *(value[block != one] for one in range(_N_GROUPS))]
+    kept = (some if len(some) else value for some in left)
+    return np.array([np.quantile(some, _QUANTILES) for some in kept])
+
+
+def _told(
+    drawn: tuple[np.ndarray, np.ndarray],
+    true: tuple[np.ndarray, np.ndarray],
+    number: Number,
+) -> float:
+    """Return the correlation of draws and true values, by their ranks, from 0 on."""
+    both = drawn[1] & true[1]
+    if both.sum() < _ENOUGH_VALUES:
+        return 0.0
+    ranks = [number.rank(value[both]) for value, _ in (drawn, true)]
+    if min(rank.std() for rank in ranks) == 0:
+        return 0.0
+    return max(float(np.corrcoef(*ranks)[0, 1]), 0.0)

@@ -164,7 +164,7 @@ _DECLARED = (
         FLAG,
         "Whether all draws of a column together are brought to what is known of it: "
         "categories and repeated values to their probabilities, numbers to the "
-        "quantiles of held-out rows.",
+        "quantiles of their values.",
         True,
         paper=False,
     ),

@@ -426,6 +426,7 @@ class _Course:
         seconds = time.perf_counter() - began
         if trees and 2 * seconds < self._seconds_left():
             folds = self._folds()
+        x, observed, _ = rows.with_held_out()
         found = calibrate(
             Witness(network, trees, known),
             folds,
@@ -434,6 +435,8 @@ class _Course:
             scores=rows.scores,
             margins=settings.values["margins"],
             hurried=hurried,
+            x=x,
+            observed=observed,
             group=self.group,
             is_num=self.is_num,
             path=settings.path,

@@ -121,10 +121,7 @@ def _reveals(contents: ModelContents) -> list[str]:
         )
     bent = contents.polish.get("margins.place")
     if bent is not None:
-        sentences.append(
-            f"Of {_columns(len(bent))} it holds values near 33 quantiles of the cells "
-            "of some rows."
-        )
+        sentences.append(f"Of {_columns(len(bent))} it holds values near 33 quantiles.")
     if contents.networks:
         sentences.append(
             "It holds no row, but its weights were learned from the rows, and a "
