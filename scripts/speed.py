@@ -3,9 +3,9 @@
     python scripts/speed.py --output benchmarks/speed/cpu.json
     python scripts/speed.py --parts tables --device cuda --output speed.json
 
-Parts, each on its own: `rows` and `columns` (seconds and peak memory of smooth tables
-against their size, each in a process of its own), `million` (a million rows of 50
-columns, fitted and filled), `calls` (a row at a time, and rows a second, of a fitted
+Parts, each on its own: `small`, `rows` and `columns` (seconds and peak memory of smooth
+tables against their size, each in a process of its own), `million` (a million rows of
+50 columns, fitted and filled), `calls` (a row at a time, and rows a second, of a fitted
 model), `tables` (fit, conditional mean and 50 trajectories of the training split of
 public tables, which are read from MACFM_DATA, and the operations a second that the
 networks' matrices made of them; trajectories of 10 Heun steps, as the paper's, beside
@@ -38,13 +38,15 @@ from macfm.bench.datasets import load_dataset
 from macfm.bench.report._published import published
 from macfm.bench.spec import Cell
 
-PARTS = ("calls", "rows", "columns", "million", "tables", "matrices")
+PARTS = ("calls", "small", "rows", "columns", "million", "tables", "matrices")
 TABLES = "letter,magic,bean,adult,shoppers,default,gesture,news"
 # Trajectories of the paper: so many of each row, in so many Heun steps.
 N_TRIALS, N_STEPS = 50, 10
 # Rows of the tables that `rows` grows, and columns of those that `columns` does.
 ROWS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 COLUMNS = (10, 50, 100, 200, 500)
+# Tables that are small: rows and columns.
+SMALL = ((60, 8), (100, 14), (200, 3), (200, 20))
 # Side of the matrices whose product tells what a device can do.
 SIDE = 8_192
 # One fit of this many rows fills all of them, as a user would do with a large table.
@@ -127,6 +129,11 @@ def growth(
         found.append(told)
         print(json.dumps(told), flush=True)
     return found
+
+
+def small_part(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Fit and fill tables of 60 to 200 rows."""
+    return growth(list(SMALL), options, only_fill=False)
 
 
 def rows_part(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -234,7 +241,7 @@ def main() -> None:
     """Measure the parts asked for and write one record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, required=True, help="file to write")
-    parser.add_argument("--parts", default="calls,rows,columns")
+    parser.add_argument("--parts", default="calls,small,rows,columns")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--tables", default=TABLES, help="of the part `tables`")
     parser.add_argument("--data-dir", default=os.environ.get("MACFM_DATA"))
@@ -250,6 +257,7 @@ def main() -> None:
         parser.error(f"there is no part {unknown[0]!r}; parts are {', '.join(PARTS)}")
     run = {
         "calls": calls_part,
+        "small": small_part,
         "rows": rows_part,
         "columns": columns_part,
         "million": million_part,

@@ -285,7 +285,7 @@ def _told(
     both = drawn[1] & true[1]
     if both.sum() < _ENOUGH_VALUES:
         return 0.0
-    ranks = [number.rank(value[both]) for value, _ in (drawn, true)]
-    if min(rank.std() for rank in ranks) == 0:
+    said, meant = (number.rank(value[both]) for value, _ in (drawn, true))
+    if min(said.std(), meant.std()) == 0:
         return 0.0
-    return max(float(np.corrcoef(*ranks)[0, 1]), 0.0)
+    return max(float(np.corrcoef(said, meant)[0, 1]), 0.0)
