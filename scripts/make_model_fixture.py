@@ -69,7 +69,7 @@ def main(folder: Path) -> int:
     # In so few rows, too, incomes have normal scores, draws their margins, and means
     # the calm path.
     _transform.ENOUGH_SEEN = N_ROWS // 2
-    _margins._ENOUGH = _margins._ENOUGH_ROWS = 4
+    _margins._ENOUGH = _margins._ENOUGH_ROWS = _margins._ENOUGH_VALUES = 4
     _trust._LEAST_GAIN = _trust._LEAST_SURE = -1e9
     table = with_holes(complete_table())
     imputer = MACFMImputer(

@@ -158,6 +158,9 @@ def test_a_dry_run_tells_and_touches_nothing(folder, done, quick):
 def test_a_dry_run_needs_no_output_and_knows_the_budget(folder, done):
     result = done("impute", "patients.csv", "--dry-run", "--budget", "1s")
     assert "up to 1.0 s here, the budget" in result.stdout
+    # of the trial itself nobody wants to know
+    assert "left time for" not in result.stderr
+    assert "no better than by the mean" not in result.stderr
 
 
 def test_a_complete_table_is_copied_without_training(folder, done):

@@ -489,6 +489,13 @@ def test_duplicated_names_are_refused():
         imputer().fit(frame)
 
 
+@pytest.mark.parametrize("parameter", ["ignore", "id", "categorical", "only"])
+def test_a_list_of_names_is_not_one_name(parameter):
+    match = f"{parameter} must be a list of column names, got 'sex'"
+    with pytest.raises(TypeError, match=match):
+        imputer(**{parameter: "sex"}).fit(mixed_frame())
+
+
 def test_missing_extra_and_reordered_columns_are_named(fitted):
     model, frame = fitted
     with pytest.raises(ValueError, match=r"missing:\n- ward"):

@@ -232,3 +232,37 @@ def test_an_empty_column_of_text_keeps_its_type_if_it_stays_empty(fitted):
     assert (filled.dtypes == new.dtypes).all()
     assert filled["drug"].isna().all()
     assert filled.index.equals(new.index)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "float64"])
+@pytest.mark.parametrize("method", ["mean", "draw"])
+def test_draws_that_leave_a_cell_have_no_rank_in_its_interval(dtype, method):
+    frame = clinic().astype({"age_dx": dtype})
+    model = imputer(leave=RULES, method=method).fit(frame)
+    found = model.intervals(frame, n_draws=40)
+    own = found[found["column"] == "age_dx"].set_index("row")
+    draws = [draw["age_dx"] for draw in model.sample(frame, n_draws=40)]
+    drawn = pd.concat(draws, axis=1).loc[own.index].astype("Float64")
+    assert drawn.isna().any(axis=None)  # some draws say No
+    filled = drawn.notna().sum(axis=1) > 0
+    assert own.loc[filled, ["low", "high"]].notna().all(axis=None)
+    low, high = (own.loc[filled, end].astype(float) for end in ("low", "high"))
+    assert (low >= drawn[filled].min(axis=1)).all()
+    assert (high <= drawn[filled].max(axis=1)).all()
+    assert (low <= high).all()
+
+
+def test_who_has_an_age_of_diagnosis_has_been_diagnosed(fitted):
+    model, frame = fitted
+    told = frame["age_dx"].notna() & frame["diabetes"].isna()
+    assert told.sum() > 5
+    for filled in (model.transform(frame), *model.sample(frame, n_draws=10)):
+        assert (filled.loc[told, "diabetes"] == "Yes").all()
+    likely = model.category_probabilities(frame)["diabetes"]
+    assert (likely.loc[told[told].index, "Yes"] == 1).all()
+    assert (likely.loc[~likely.index.isin(told[told].index), "Yes"] < 1).all()
+    row = frame[told][:1]
+    assert model.transform(row)["diabetes"].tolist() == ["Yes"]
+    found = model.intervals(frame, n_draws=5)
+    own = found[(found["column"] == "diabetes") & found["row"].isin(frame.index[told])]
+    assert (own["certainty"] == 1).all()

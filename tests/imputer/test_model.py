@@ -230,3 +230,27 @@ def test_a_copied_model_reads_its_own_network(fitted, copied):
     model = copied(fitted.model_)
     assert model.copies.network is model.network
     assert model.network is not fitted.network_
+
+
+def numbers(draws):
+    return np.stack([draw[["x", "y"]].to_numpy(float) for draw in draws])
+
+
+def test_draws_in_bfloat16_are_nearly_the_same_and_a_row_keeps_its_own(monkeypatch):
+    frame = table(300)
+    model = MACFMImputer(**QUICK | {"d_model": 128}).fit(frame)
+    model.network_.trust.fill_(1.0)  # so short a training earns none
+    found = {}
+    for has_it in (False, True):
+        monkeypatch.setattr(
+            "macfm.imputer._filler.multiplies_bfloat16", lambda device, has=has_it: has
+        )
+        copied = copy.deepcopy(model)  # without its copies
+        found[has_it] = numbers(copied.sample(frame, n_draws=20))
+        # a row is drawn as it is in any company
+        alone = numbers(copied.sample(frame[40:43], n_draws=20))
+        np.testing.assert_array_equal(alone, found[has_it][:, 40:43])
+    hole = frame[["x", "y"]].isna().to_numpy()
+    gap = (found[True] - found[False])[:, hole] / found[False][:, hole].std()
+    assert 0 < np.sqrt((gap**2).mean()) < 0.01
+    assert not (found[True] - found[False])[:, ~hole].any()

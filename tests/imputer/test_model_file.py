@@ -511,7 +511,11 @@ def test_models_of_the_old_network_can_be_saved_again(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:.*fit it again:UserWarning")
 @pytest.mark.parametrize("format_version", [1, 2, 3, 4, 5, 6, 7])
-def test_files_of_every_format_are_read(format_version):
+def test_files_of_every_format_are_read(format_version, monkeypatch):
+    # The draws were written down by a CPU that has no products in bfloat16.
+    monkeypatch.setattr(
+        "macfm.imputer._filler.multiplies_bfloat16", lambda device: False
+    )
     path = DATA / f"model-v{format_version}.macfm"
     told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     given = frame_from_text(told["given"])

@@ -172,6 +172,16 @@ def test_the_paragraph_has_the_facts_and_the_caveats(frame, page):
     assert "arXiv:2509.23126" in text
 
 
+def test_the_paragraph_speaks_of_ordered_categories_by_themselves(frame):
+    part = frame[["age", "smoker"]].copy()
+    part["stage"] = pd.Series(["I", "II", "III"] * 50, index=part.index)
+    part.loc[part.index[:9], "stage"] = None
+    imputer = tiny(ordinal={"stage": ["I", "II", "III"]}).fit(part)
+    text = " ".join(Page(macfm.report(part, imputer, compare=False).html).text.split())
+    assert "ordered categories were replaced by the one nearest to" in text
+    assert "missing other categories were replaced by the most probable one" in text
+
+
 def test_draws_bring_rubin_and_their_number(frame, undrawn):
     imputer = tiny().fit(frame)
     draws = imputer.sample(frame, n_draws=3)

@@ -111,3 +111,38 @@ def test_marks_are_named_with_what_to_do():
 )
 def test_a_mark_repeats_and_stands_apart(seen, mark):
     assert number_mark(np.array(seen, dtype=float)) == mark
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        (
+            ["40", "51", "62"] * 9 + ["unknown"],
+            "27 of its cells are numbers and 1 cell",
+        ),
+        (["1.5", "-2", "3e4"] * 9 + ["<1", "n. d."], "and 2 cells, such as '<1', are"),
+    ],
+)
+def test_texts_that_are_numbers_but_for_a_few_are_named(entries, said):
+    [found] = told({"age": entries})
+    assert found.startswith("column 'age' is text and taken for categories: ")
+    assert said in found
+    assert "categorical=['age']" in found
+    assert told({"age": entries}, categorical=["age"]) == []
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [["001", "002", "003"] * 9, ["a", "b", "1"] * 9, ["yes", "no"] * 9],
+    ids=["all numbers", "mostly words", "words"],
+)
+def test_other_texts_are_not(entries):
+    assert told({"ward": entries}) == []
+
+
+def test_percentages_are_no_identifiers():
+    entries = [f"{k / 10}%" for k in range(100)]
+    [found] = told({"ejection": entries})
+    assert "holds percentages as text, such as '0.0%'" in found
+    assert "identifier" not in found
+    assert told({"ejection": entries}, ignore=["ejection"]) == []

@@ -41,8 +41,8 @@ def columns():
         "with holes": (np.where(np.arange(N) % 4 == 0, np.nan, incomes()), True),
         "huge": (1e300 * incomes() / incomes().max(), True),
         "mostly 0": (np.where(np.arange(N) % 3 == 0, incomes(), 0.0), True),
-        "few": (incomes(1999), False),
-        "few but for holes": (np.r_[incomes(1999), np.full(500, np.nan)], False),
+        "few": (incomes(99), False),
+        "few but for holes": (np.r_[incomes(99), np.full(500, np.nan)], False),
         "normal": (np.random.default_rng(0).normal(size=N), False),
         "symmetric": (symmetric(), False),
         "dates": (days, False),
@@ -58,6 +58,22 @@ def test_what_has_scores(case):
     numeric = ["a"] if case == "two values" else None
     (column,) = fit(pd.DataFrame({"a": values}), numeric=numeric).schema.columns
     assert column.scores is expected
+
+
+@pytest.mark.parametrize(("n", "expected"), [(99, False), (100, True)])
+def test_a_hundred_cells_are_enough(n, expected):
+    frame = pd.DataFrame({"a": np.exp(np.linspace(0, 20, n))})
+    assert fit(frame).schema.columns[0].scores is expected
+
+
+@pytest.mark.parametrize(("n", "expected"), [(599, False), (600, True)])
+def test_many_columns_ask_for_more_cells(n, expected):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(n, 60)))
+    frame[0] = incomes(n)
+    frame.columns = [f"x{k}" for k in frame]
+    assert fit(frame).schema.columns[0].scores is expected
+    few = [f"x{k}" for k in range(20, 60)]
+    assert fit(frame, ignore=few).schema.columns[0].scores
 
 
 def test_what_is_scaled_by_quantiles_has_none_beside():

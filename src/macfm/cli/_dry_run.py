@@ -31,7 +31,11 @@ def dry_run(source: Source, options: Mapping[str, Any], voice: Voice) -> None:
         # The first step loads and sets up what later ones need.
         warnings.simplefilter("ignore", UserWarning)
         _model.fit(_like(trial).set_params(max_steps=1), source, voice)
-    fitted = _model.fit(trial.set_params(budget=most), source, voice)
+    with warnings.catch_warnings():
+        # What the trial alone is to blame for.
+        for message in (".* left time for ", ".*no better than by the mean"):
+            warnings.filterwarnings("ignore", message=message)
+        fitted = _model.fit(trial.set_params(budget=most), source, voice)
     click.echo(source.headline())
     tell_notes(source, voice)
 

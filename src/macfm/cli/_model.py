@@ -84,6 +84,7 @@ def fit(imputer: MACFMImputer, source: Source, voice: Voice) -> Fitted:
         with voice.log(), warnings.catch_warnings():
             # The notes on the file have told of these, with the option that helps.
             warnings.filterwarnings("ignore", message=".*mark for a missing value")
+            warnings.filterwarnings("ignore", message="column .* its cells are numbers")
             imputer.fit(source.frame)
     except (ValueError, TypeError) as error:
         raise failure(error, where=source.file.source) from error

@@ -30,7 +30,7 @@ from macfm.flow._path import (
 )
 from macfm.flow._points import PointLaw, Points, PointSource
 from macfm.flow._polish import Polish
-from macfm.flow._precision import tf32
+from macfm.flow._precision import multiplies_bfloat16, tf32
 from macfm.flow._rows import RowConfig, TrainingRows, prepare_rows
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import (
@@ -171,6 +171,7 @@ __all__ = [
     "measure_balance",
     "measure_trust",
     "middle",
+    "multiplies_bfloat16",
     "no_better_than_mean",
     "parts_of",
     "prepare_rows",

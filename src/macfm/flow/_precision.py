@@ -1,11 +1,28 @@
-"""How precisely a GPU multiplies matrices."""
+"""How precisely matrices are multiplied."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
+
+# What a CPU is said to have that multiplies matrices in bfloat16.
+_BFLOAT16 = ("avx512_bf16", "amx_bf16")
+
+
+def multiplies_bfloat16(device: torch.device) -> bool:
+    """Tell whether a device has operations for products in bfloat16.
+
+    A CPU without them takes longer than in float32. An older torch does not tell of a
+    CPU, and is taken to have none.
+    """
+    if device.type != "cpu":
+        return True
+    capabilities: Callable[[], dict] = getattr(torch.cpu, "get_capabilities", dict)
+    told = capabilities()
+    has_it = any(told.get(name) for name in _BFLOAT16)
+    return has_it and torch.backends.mkldnn.is_available()
 
 
 def tf32(device: torch.device) -> AbstractContextManager[None]:

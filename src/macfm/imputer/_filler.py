@@ -22,6 +22,7 @@ from macfm.flow import (
     coarse,
     conditional_mean,
     known_mean,
+    multiplies_bfloat16,
     row_batches,
     row_keys,
     sees_noise_at_start,
@@ -37,7 +38,7 @@ _FEW_POINTS = 256
 
 
 class Copies:
-    """A network and its copies on GPUs, each made when it is first asked for.
+    """A network and its copies for other devices, and in bfloat16, made when asked for.
 
     Copied or pickled it goes without them.
 
@@ -64,9 +65,9 @@ class Copies:
         return self._whole[device]
 
     def for_draws(self, device: torch.device) -> nn.Module:
-        """Return the network as trajectories need it, on a GPU in bfloat16."""
-        if device.type == "cpu":
-            return self.network
+        """Return the network as trajectories need it, in bfloat16 if that is fast."""
+        if not multiplies_bfloat16(device):
+            return self.whole(device)
         if device not in self._coarse:
             self._coarse[device] = coarse(self.whole(device))
         return self._coarse[device]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,6 +124,19 @@ def fit_model(
     )
 
 
+def _named(parameters: Mapping[str, Any]) -> list[Hashable] | None:
+    """Return the columns that are left alone."""
+    named: list[Hashable] = []
+    for parameter in ("ignore", "id"):
+        given = parameters[parameter]
+        if isinstance(given, str | bytes):
+            raise TypeError(
+                f"{parameter} must be a list of column names, got {given!r}"
+            )
+        named += given or ()
+    return named or None
+
+
 def _schema_of(
     table: Table, *, parameters: Mapping[str, Any], settings: Settings
 ) -> TableSchema:
@@ -135,7 +148,7 @@ def _schema_of(
         atoms=settings.values["atoms"],
         scores=settings.values["scores"],
         only=parameters["only"],
-        ignore=[*(parameters["ignore"] or ()), *(parameters["id"] or ())] or None,
+        ignore=_named(parameters),
     )
     plain = schema.without_scores()  # without a guide nobody reads them
     if settings.network.guide and settings.network.precondition:

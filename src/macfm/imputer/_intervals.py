@@ -43,11 +43,11 @@ def intervals_of(
     """Return value, range and certainty of every cell that was filled.
 
     The ends of a range are draws themselves, those ranks apart that hold `level` of a
-    calibrated sampler's truths.
+    calibrated sampler's truths. Draws that leave a cell empty, by a rule of `leave`
+    whose condition is drawn as well, have no rank in it.
     """
     filled, drawn = as_table(completed), [as_table(draw) for draw in draws]
     native, natives = _plain(completed), [_plain(draw) for draw in draws]
-    low = max(int((1 - level) / 2 * (len(draws) + 1)) - 1, 0)
     parts = []
     for j, column in enumerate(schema.columns):
         rows = np.flatnonzero(~table.observed[:, j] & filled.observed[:, j])
@@ -55,13 +55,18 @@ def intervals_of(
             continue
         value = native.iloc[rows, j].to_numpy(object)
         samples = np.stack([one.iloc[rows, j].to_numpy(object) for one in natives])
+        held = np.stack([one.observed[rows, j] for one in drawn])
+        samples[~held] = None  # whatever the table has for nothing
         ends: tuple[Any, Any] = (None, None)
         certainty: Any = (samples == value).mean(axis=0)
         if column.is_numeric or column.kind == "ordinal":
             keys = np.stack([_order(one, j, rows, column) for one in drawn])
-            order = keys.argsort(axis=0, kind="stable")
-            cells = np.arange(len(rows))
-            ends = samples[order[low], cells], samples[order[-1 - low], cells]
+            keys = np.where(held, keys, np.inf)
+            order, cells = keys.argsort(axis=0, kind="stable"), np.arange(len(rows))
+            n_held = held.sum(axis=0)
+            low = np.maximum(((1 - level) / 2 * (n_held + 1)).astype(int) - 1, 0)
+            high = np.maximum(n_held - 1 - low, 0)
+            ends = samples[order[low, cells], cells], samples[order[high, cells], cells]
             certainty = None
         told = (index[rows], column.name, value, *ends, certainty)
         columns = dict(zip(_COLUMNS, told, strict=True))
@@ -87,4 +92,4 @@ def _order(table: Table, j: int, rows: np.ndarray, column: ColumnSchema) -> np.n
     if column.kind != "ordinal":
         return values
     places = {level: place for place, level in enumerate(column.categories or ())}
-    return np.array([places[value] for value in values])
+    return np.array([places.get(value, np.inf) for value in values])

@@ -90,7 +90,8 @@ class FittedModel:
         encoded : Encoded or None
             The table's rows, if they are encoded already.
         """
-        x = self._filled(table, self.filler(read_out, device), encoded)
+        encoded = self._encoded(table, wishes, encoded)
+        x = self._filled(self.filler(read_out, device), encoded)
         return self._cells(table, x, wishes, drawn=read_out.method == "draw")
 
     def draw(
@@ -107,7 +108,7 @@ class FittedModel:
 
         The rows of all draws are computed first.
         """
-        encoded = self.encoder.encode(table) if encoded is None else encoded
+        encoded = self._encoded(table, wishes, encoded)
         rows = np.flatnonzero(~encoded.observed.all(axis=1))
         filler = self.filler(read_out, device)
         x = np.repeat(encoded.x[None], n_draws, axis=0)
@@ -128,22 +129,33 @@ class FittedModel:
 
         Columns of one category, of ordinal ones and of numbers are left out.
         """
-        x = self._filled(table, self.filler(read_out, device), None)
+        encoded = self._encoded(table, wishes, None)
+        x = self._filled(self.filler(read_out, device), encoded)
         cells = self._cells(table, x, wishes, drawn=False)
+        known = {} if wishes is None else wishes.known(table)
         found = {}
         for j, column in enumerate(self.schema.columns):
             if column.encoding in (None, "scalar") or not column.impute:
                 continue
             rows = cells[j][0] if j in cells else np.zeros(0, dtype=np.intp)
             shares = self.encoder.category_probabilities(x[rows], column.name)
+            if j in known:
+                sure = np.isin(rows, known[j][0])
+                shares[sure] = shares[sure] == shares[sure].max(axis=1, keepdims=True)
             found[column.name] = (rows, shares)
         return found
 
-    def _filled(
-        self, table: Table, filler: Filler | None, encoded: Encoded | None
-    ) -> np.ndarray:
-        """Encode the rows of a table and fill them."""
+    def _encoded(
+        self, table: Table, wishes: Wishes | None, encoded: Encoded | None
+    ) -> Encoded:
+        """Encode a table unless it is, and what rules tell of its holes."""
         encoded = self.encoder.encode(table) if encoded is None else encoded
+        if wishes is None:
+            return encoded
+        return self.encoder.with_cells(encoded, table, wishes.known(table))
+
+    def _filled(self, filler: Filler | None, encoded: Encoded) -> np.ndarray:
+        """Fill encoded rows."""
         x, observed = encoded.x, encoded.observed
         rows = np.flatnonzero(~observed.all(axis=1))
         if filler is not None and len(rows):

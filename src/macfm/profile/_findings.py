@@ -15,7 +15,7 @@ from macfm.profile._columns import ColumnProfile
 from macfm.profile._plain import listed, number
 from macfm.profile._reading import Reading, read
 from macfm.profile._skips import Skip
-from macfm.table import number_mark
+from macfm.table import are_percentages, number_mark
 
 SKIP = "does_not_apply"
 """Code of the findings that `TableProfile.skips` has in detail."""
@@ -208,6 +208,13 @@ def _texts(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
                 f"{c.name!r} holds dates as text, such as {values[0]!r}: convert it to "
                 "dates, or each day counts as a category of its own.",
             )
+        elif are_percentages(values):
+            yield Finding(
+                "percentages_as_text",
+                (c.name,),
+                f"{c.name!r} holds percentages as text, such as {values[0]!r}: take "
+                "the sign out to have numbers.",
+            )
         elif _mostly(values, _NUMBER):
             odd = next((v for v in values if not _NUMBER.fullmatch(v)), None)
             but = f", beside entries such as {odd!r}" if odd else ""
@@ -288,7 +295,7 @@ def _rows(reading: Reading) -> Iterator[Finding]:
         yield Finding(
             "empty_rows",
             (),
-            f"{count(int(empty.sum()), 'row')} hold no value at all: drop them, as "
+            f"{count(int(empty.sum()), 'row')} without any value: drop them, as "
             "nothing in them informs what is filled in.",
         )
     if n_columns > 2:

@@ -168,16 +168,22 @@ def _use(facts: Facts) -> str:
 def _centers(facts: Facts) -> str:
     """What the filled values are, by kind of variable."""
     center = center_words(facts.imputer.settings_)
-    numbers = any(facts.is_number(name) for name in facts.filled_columns)
-    categories = any(not facts.is_number(name) for name in facts.filled_columns)
-    if numbers and categories:
-        return (
-            f"Missing numbers were replaced by their {center} and missing categories "
-            "by the most probable one"
-        )
+    columns = [facts.column(name) for name in facts.filled_columns]
+    ordered = any(column.kind == "ordinal" for column in columns)
+    numbers = any(column.is_numeric for column in columns)
+    named = any(not c.is_numeric and c.kind != "ordinal" for c in columns)
+    said = []
     if numbers:
-        return f"Missing values were replaced by their {center}"
-    return "Missing values were replaced by their most probable category"
+        said.append(f"numbers were replaced by their {center}")
+    if ordered:
+        said.append(
+            f"ordered categories were replaced by the one nearest to the {center} of "
+            "their places"
+        )
+    if named:
+        others = "other categories" if ordered else "categories"
+        said.append(f"{others} were replaced by the most probable one")
+    return f"Missing {', and missing '.join(said)}"
 
 
 def _checks(found: Comparison) -> str:

@@ -32,6 +32,7 @@ from macfm.table._schema import TableSchema, check_columns
 from macfm.table._stored import check_arrays
 from macfm.table._summary import summarise
 from macfm.table._transform import N_LANDMARKS, SideBySide
+from macfm.table._view import View
 
 Codec = NumberCodec | OrdinalCodec | BinaryCodec | OneHotCodec | BitsCodec
 
@@ -156,6 +157,20 @@ class TableEncoder:
             observed[:, place] = known[:, None]
         return Encoded(x, observed)
 
+    def with_cells(self, encoded: Encoded, table: Table, cells: Cells) -> Encoded:
+        """Return encoded rows in which some missing cells are known as well."""
+        if not cells:
+            return encoded
+        x, observed = encoded.x.copy(), encoded.observed.copy()
+        view = View(table, self.schema, cells)
+        for j, _, codec, place in self._modelled():
+            if j in cells:
+                rows = cells[j][0]
+                values, known = codec.encode(_checked(codec.column, view.data(j)))
+                x[rows, place] = values[rows]
+                observed[rows, place] = known[rows, None]
+        return Encoded(x, observed)
+
     def _encode_alike(
         self, table: Table, x: np.ndarray, observed: np.ndarray
     ) -> Collection[int]:
@@ -213,7 +228,7 @@ class TableEncoder:
             rows = np.flatnonzero(~table.observed[:, j])
             if not column.impute or not len(rows):
                 continue
-            target = _adopt(column, _checked(column, table.column(j)))
+            target = adopt(column, _checked(column, table.column(j)))
             if j in by_position:
                 codec, place = by_position[j]
                 values = _decode(codec, x[rows, place], target, drawn=drawn)
@@ -388,7 +403,7 @@ def _checked(column: ColumnSchema, data: ColumnData) -> ColumnData:
     return data
 
 
-def _adopt(column: ColumnSchema, data: ColumnData) -> ColumnData:
+def adopt(column: ColumnSchema, data: ColumnData) -> ColumnData:
     """Give an untyped column without values the type it had in fit."""
     if data.family != "unknown":
         return data

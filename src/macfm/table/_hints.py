@@ -1,9 +1,10 @@
-"""Numbers that may not be what they look like: codes, and marks for missing values."""
+"""Columns that may not be what they look like: codes, marks, numbers among texts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,8 @@ COMMON = 0.05
 _MARKS = frozenset(
     sign * (10**k - tail) for sign in (-1, 1) for k in range(2, 10) for tail in (1, 0.1)
 )
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_PERCENTAGE = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)\s*%")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Words in the names of columns whose numbers are names, or have an evident order.
 _NAMING = {
@@ -100,6 +103,37 @@ def warn_codes(names: Sequence[Hashable]) -> None:
         said = f"{columns} {', '.join(map(repr, names))} {hold} few whole numbers and "
         said += "may be codes; if so, pass {categorical}"
         warn_user(Said(said, categorical=list(names)))
+
+
+def are_percentages(seen: Sequence[Any] | np.ndarray) -> bool:
+    """Whether texts are numbers with a percent sign, nine in ten of them at least."""
+    some = seen[:: -(-len(seen) // 2_000)] if len(seen) else seen
+    n = sum(bool(_PERCENTAGE.fullmatch(str(text).strip())) for text in some)
+    return n > 0 and n >= 0.9 * len(some)
+
+
+def warn_percentages(name: Hashable, seen: np.ndarray) -> None:
+    """Say that texts are percentages."""
+    said = f"column {name!r} holds percentages as text, such as "
+    said += f"{str(seen[0])!r}, and is taken for categories; take the sign out to have "
+    said += "numbers, or pass {categorical}"
+    warn_user(Said(said, categorical=[name]))
+
+
+def warn_spoiled(name: Hashable, seen: np.ndarray) -> None:
+    """Warn of texts that are numbers but for a few."""
+    texts, counts = np.unique(seen.astype(str), return_counts=True)
+    others = [k for k, text in enumerate(texts) if not _NUMBER.fullmatch(text.strip())]
+    n_others = int(counts[others].sum())
+    n_numbers = int(counts.sum()) - n_others
+    if n_numbers <= n_others or not n_others:
+        return
+    cells, are = ("cell", "is") if n_others == 1 else ("cells", "are")
+    said = f"column {name!r} is text and taken for categories: {n_numbers:,} of its "
+    said += f"cells are numbers and {n_others:,} {cells}, such as "
+    said += f"{str(texts[others[0]])!r}, {are} not; make these missing and the rest "
+    said += "numbers, or pass {categorical} if they are codes"
+    warn_user(Said(said, categorical=[name]))
 
 
 def number_mark(seen: np.ndarray) -> float | None:

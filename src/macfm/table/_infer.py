@@ -24,7 +24,15 @@ from macfm.table._column import (
     at_fault,
     seldom_repeats,
 )
-from macfm.table._hints import looks_like_codes, number_mark, warn_codes, warn_marks
+from macfm.table._hints import (
+    are_percentages,
+    looks_like_codes,
+    number_mark,
+    warn_codes,
+    warn_marks,
+    warn_percentages,
+    warn_spoiled,
+)
 from macfm.table._io import Table
 from macfm.table._numbers import choose_origin, differences
 from macfm.table._ticks import granule, split, zone_name
@@ -95,7 +103,8 @@ def infer_columns(
         if atoms:
             column = _with_atoms(column, data)
         if scores:
-            column = _with_scores(column, data)
+            n_columns = len(table.columns) - len(wishes["ignore"])
+            column = _with_scores(column, data, n_columns=n_columns)
         filled = column.kind != "empty" and (only is None or name in wishes["only"])
         columns.append(replace(column, impute=filled))
     _warn_numbers(table, columns, wishes)
@@ -151,7 +160,13 @@ def _kind(
         return replace(column, kind=kind, encoding="scalar", width=1)
     categories = _ordered(distinct, data)
     if kind == "categorical":
-        _warn_identifiers(data.name, len(seen), len(categories))
+        unnamed = data.family == "string" and not as_categories and not listed
+        if unnamed and are_percentages(seen):
+            warn_percentages(data.name, seen)
+        else:
+            _warn_identifiers(data.name, len(seen), len(categories))
+            if unnamed:
+                warn_spoiled(data.name, seen)
     encoding = _encoding(len(categories), max_one_hot=max_one_hot)
     return replace(column, kind=kind, categories=categories, **encoding)
 
@@ -256,11 +271,14 @@ def _with_atoms(column: ColumnSchema, data: ColumnData) -> ColumnSchema:
     return replace(column, atoms=atoms, width=1 + len(atoms)) if atoms else column
 
 
-def _with_scores(column: ColumnSchema, data: ColumnData) -> ColumnSchema:
+def _with_scores(
+    column: ColumnSchema, data: ColumnData, *, n_columns: int
+) -> ColumnSchema:
     """Give a column of numbers that lean to one side their normal scores."""
     if column.role != "number" or column.transform != "standard":
         return column
-    if not skewed(differences(data.seen, data, choose_origin(data))):
+    amounts = differences(data.seen, data, choose_origin(data))
+    if not skewed(amounts, n_columns=n_columns):
         return column
     return replace(column, scores=True, width=column.width + 1)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from macfm.table._deduce import deduce
 from macfm.table._derive import Formula, check_formulas, keep_formulas, read_formulas
 from macfm.table._io import Cells, Table
 from macfm.table._leave import LeaveRule, check_rules, read_mask, read_rules
@@ -37,6 +38,10 @@ class Wishes:
         """Evaluate everything on the observed cells of fit, and warn of what is odd."""
         check_formulas(self.formulas, table, self.schema)
         check_rules(self.rules, table, self.schema)
+
+    def known(self, table: Table) -> Cells:
+        """Return missing cells that the rules tell from what is observed."""
+        return deduce(self.rules, table, self.schema)
 
     def settle(self, table: Table, cells: Cells) -> Cells:
         """Return the cells that are to be written.

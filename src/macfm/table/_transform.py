@@ -26,8 +26,11 @@ TRANSFORM_ARRAYS = ("exponent", "landmarks", "scores", "mean", "std")
 SCORE = "score_"
 """What these begin with where they are of a number's normal score, beside its own."""
 
-SKEWED, ENOUGH_SEEN = 2.5, 2000
-"""Skewness beyond which numbers get normal scores, and cells that must tell of it."""
+SKEWED = 2.5
+"""Skewness beyond which numbers get normal scores."""
+
+ENOUGH_SEEN, ENOUGH_A_COLUMN = 100, 10
+"""Cells that must tell of it, and how many for each column of the table."""
 
 
 @dataclass(frozen=True)
@@ -141,9 +144,9 @@ def heavy_tailed(values: np.ndarray) -> bool:
     return bool(kurtosis > KURTOSIS_LIMIT or abs(skewness) > SKEWNESS_LIMIT)
 
 
-def skewed(values: np.ndarray) -> bool:
+def skewed(values: np.ndarray, *, n_columns: int) -> bool:
     """Tell whether numbers lean so far that their normal scores are worth having."""
-    if len(values) < ENOUGH_SEEN:
+    if len(values) < max(ENOUGH_SEEN, ENOUGH_A_COLUMN * n_columns):
         return False
     if abs(np.mean(_standard_scores(values) ** 3)) <= SKEWED:
         return False

@@ -43,10 +43,11 @@ class View:
         if j not in self._vectors:
             column = self.schema.columns[j]
             levels = column.categories if column.kind == "ordinal" else None
-            self._vectors[j] = vector_of(self._merged(j), levels)
+            self._vectors[j] = vector_of(self.data(j), levels)
         return self._vectors[j]
 
-    def _merged(self, j: int) -> ColumnData:
+    def data(self, j: int) -> ColumnData:
+        """Return column ``j`` with what its holes are to be filled with."""
         data = self.table.column(j)
         if j not in self._cells:
             return data

@@ -134,7 +134,8 @@ class MLPVelocity(nn.Module):
     def coarsen(self) -> None:
         """Compute hidden layers in bfloat16 from here on; sinusoids stay as they are.
 
-        On a GPU that is twice as fast, and a draw needs no more digits.
+        Where a device has such products that is twice as fast, and a draw needs no more
+        digits.
         """
         for part in (self.project, self.blocks, self.head):
             part.bfloat16()
