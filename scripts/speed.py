@@ -5,9 +5,9 @@
 
 Parts, each on its own: `small`, `rows` and `columns` (seconds and peak memory of smooth
 tables against their size, each in a process of its own), `million` (a million rows of
-50 columns, fitted and filled), `calls` (a row at a time, and rows a second, of a fitted
-model), `tables` (fit, conditional mean and 50 trajectories of the training split of
-public tables, which are read from MACFM_DATA, and the operations a second that the
+50 columns, fitted and filled), `calls` (a row at a time, rows a second, and draws, of a
+fitted model), `tables` (fit, conditional mean and 50 trajectories of the training split
+of public tables, which are read from MACFM_DATA, and the operations a second that the
 networks' matrices made of them; trajectories of 10 Heun steps, as the paper's, beside
 its printed seconds, and of as many as the default takes), `matrices` (the operations a
 second of large ones).
@@ -25,8 +25,10 @@ import resource
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -45,6 +47,9 @@ N_TRIALS, N_STEPS = 50, 10
 # Rows of the tables that `rows` grows, and columns of those that `columns` does.
 ROWS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 COLUMNS = (10, 50, 100, 200, 500)
+# Draws of so many rows, and what decides whether they are in bfloat16.
+DRAWN_ROWS, N_DRAWS = 4_000, 20
+BFLOAT16 = "macfm.imputer._filler.multiplies_bfloat16"
 # Tables that are small: rows and columns.
 SMALL = ((60, 8), (100, 14), (200, 3), (200, 20))
 # Side of the matrices whose product tells what a device can do.
@@ -165,11 +170,17 @@ def calls_part(options: argparse.Namespace) -> list[dict[str, Any]]:
         one = seconds(call, table[:1], device=device, repeats=20)
         all_rows = seconds(call, many, device=device, repeats=3)
         n_weights = sum(p.numel() for p in imputer.network_.parameters())
+        few, draw = many[:DRAWN_ROWS], partial(imputer.sample, n_draws=N_DRAWS)
+        drawing = seconds(draw, few, device=device, repeats=3)
+        with patch(BFLOAT16, return_value=False):
+            finely = seconds(draw, few, device=device, repeats=3)
         told = {
             "rows fitted": n,
             "preset": preset,
             "one row, ms": round(1e3 * one, 1),
             "rows a second": round(len(many) / all_rows),
+            f"{N_DRAWS} draws of {DRAWN_ROWS:,} rows, s": round(drawing, 2),
+            "the same in float32": round(finely, 2),
             "GFLOP/s of its matrices": round(
                 2e-9 * n_weights * len(many) / all_rows, 1
             ),
