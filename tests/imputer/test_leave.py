@@ -263,6 +263,6 @@ def test_who_has_an_age_of_diagnosis_has_been_diagnosed(fitted):
     assert (likely.loc[~likely.index.isin(told[told].index), "Yes"] < 1).all()
     row = frame[told][:1]
     assert model.transform(row)["diabetes"].tolist() == ["Yes"]
-    found = model.intervals(frame, n_draws=5)
+    found = model.intervals(frame, n_draws=20)
     own = found[(found["column"] == "diabetes") & found["row"].isin(frame.index[told])]
     assert (own["certainty"] == 1).all()

@@ -144,6 +144,16 @@ def test_a_level_is_a_probability(fitted, level):
         fitted.intervals(table(), level)
 
 
+@pytest.mark.parametrize(
+    ("level", "n_draws", "least"), [(0.9, 18, 19), (0.99, 100, 199), (0.5, 2, 3)]
+)
+def test_too_few_draws_for_a_level_are_pointed_out(fitted, level, n_draws, least):
+    frame = table()
+    with pytest.warns(UserWarning, match=f"pass n_draws={least} or more"):
+        fitted.intervals(frame, level, n_draws)
+    fitted.intervals(frame, level, least)  # warns of nothing, which would be an error
+
+
 def test_intervals_of_arrays_and_of_whole_tables(fitted):
     array = table()[["x", "y"]].to_numpy()
     model = MACFMImputer(**QUICK, add_indicator=True).fit(array)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from macfm._warn import warn_user
 from macfm.imputer._device import resolve_device
 from macfm.imputer._fit import Fit, fit_model, wishes_of
 from macfm.imputer._fitted import FittedAttributes
@@ -355,7 +357,7 @@ class MACFMImputer(FittedAttributes):
         level : float, default=0.9
             Probability that a range is to hold the true value.
         n_draws : int, default=100
-            Draws behind a range.
+            Draws behind a range; 2 / (1 − level) − 1 at least, or ranges hold less.
 
         Returns
         -------
@@ -364,10 +366,21 @@ class MACFMImputer(FittedAttributes):
             as `transform` fills it; ``low`` and ``high`` of numbers, dates and ordinal
             categories; ``certainty`` of other categories, the share of the draws that
             agree with the value.
+
+        Notes
+        -----
+        Ranges are those of the draws that fill a cell. A value that is a mean may lie
+        outside, where nearly all draws hold one that the column often repeats, as 0.
         """
         if not isinstance(level, Real) or not 0 < level < 1:
             raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
         integer(1).check("n_draws", n_draws)
+        least = math.ceil(round(2 / (1 - level), 6)) - 1
+        if n_draws < least:
+            said = (
+                f"ranges of {n_draws} draws hold less than {level:.6g} of the truth; "
+            )
+            warn_user(f"{said}pass n_draws={least} or more")
         model, reading = self._model(), self._reading()
         table = self._read(X)
         reading |= {

@@ -66,7 +66,7 @@ def infer_columns(
         "categorical": _names("categorical", categorical),
         "numeric": _names("numeric", numeric),
         "ordinal": _mapping("ordinal", ordinal),
-        "bounds": {} if bounds in ("auto", "observed") else _mapping("bounds", bounds),
+        "bounds": _bounds(bounds),
         "numeric_transform": _transforms(numeric_transform),
         "only": _names("only", only),
         "ignore": _names("ignore", ignore),
@@ -321,6 +321,17 @@ def _names(parameter: str, named: Iterable[Hashable] | None) -> list[Hashable]:
     if isinstance(named, (str, bytes, Mapping)) or not isinstance(named, Iterable):
         raise TypeError(f"{parameter} must be a list of column names, got {named!r}")
     return list(named)
+
+
+def _bounds(named: Mapping | str | None) -> Mapping:
+    if isinstance(named, str):
+        if named in ("auto", "observed"):
+            return {}
+        raise TypeError(
+            "bounds must be a dict by column name, 'auto', 'observed' or None, "
+            f"got {named!r}"
+        )
+    return _mapping("bounds", named)
 
 
 def _mapping(parameter: str, named: Mapping | str | None) -> Mapping:
