@@ -124,7 +124,8 @@ def test_probabilities_list_the_two_values_of_a_column():
 
 def test_without_limits_the_network_has_the_last_word():
     frame = hospital()[["charges", "bilirubin", "survival"]]
-    free = MACFMImputer(**QUICK, bounds=None).fit(frame)
+    # nor are draws read off the scale of ranks, which ends with the values seen
+    free = MACFMImputer(**QUICK, bounds=None, scores=False).fit(frame)
     assert all(column.bounds is None for column in free.schema_.columns)
     assert (pd.concat(free.sample(frame, 5)) < 0).any().all()
 

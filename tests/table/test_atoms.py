@@ -11,7 +11,8 @@ N = 400
 
 def fit(frame, **wishes):
     table = as_table(frame)
-    return TableEncoder.fit(table, TableSchema.infer(table, **wishes))
+    schema = TableSchema.infer(table, **{"scores": False} | wishes)
+    return TableEncoder.fit(table, schema)
 
 
 def encode(encoder, frame):
