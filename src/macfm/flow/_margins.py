@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -27,7 +26,6 @@ _FAR = 2e6
 # How much the cut of an atom may depend on its probability.
 _SLOPES = np.linspace(-1.0, 1.0, 21)
 _NO_WORSE = 1e-4
-_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 # What margins know of atoms as these are.
 _OF_ATOMS = ("flag", "low", "high")
 
@@ -167,8 +165,8 @@ class Number:
     def rank(self, x: np.ndarray) -> np.ndarray:
         """Return the share of the values that are smaller, equal ones by half."""
         rising = np.sort(self.values)
-        smaller, up_to = (np.searchsorted(rising, x, side=side) for side in _SIDES)
-        return (smaller + up_to) / (2 * len(rising))
+        smaller = np.searchsorted(rising, x, side="left")
+        return (smaller + np.searchsorted(rising, x, side="right")) / (2 * len(rising))
 
 
 def bend_numbers(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,6 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from macfm._warn import warn_user
 from macfm.imputer._device import resolve_device
 from macfm.imputer._fit import Fit, fit_model, wishes_of
 from macfm.imputer._fitted import FittedAttributes
@@ -26,7 +23,7 @@ from macfm.imputer._input import (
     report_unknown,
     write_cells,
 )
-from macfm.imputer._intervals import intervals_of, probability_frames
+from macfm.imputer._intervals import check_level, intervals_of, probability_frames
 from macfm.imputer._old_words import is_old_word
 from macfm.imputer._parameters import EXPERT, unknown_parameter
 from macfm.imputer._rules import integer
@@ -372,15 +369,7 @@ class MACFMImputer(FittedAttributes):
         Ranges are those of the draws that fill a cell. A value that is a mean may lie
         outside, where nearly all draws hold one that the column often repeats, as 0.
         """
-        if not isinstance(level, Real) or not 0 < level < 1:
-            raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
-        integer(1).check("n_draws", n_draws)
-        least = math.ceil(round(2 / (1 - level), 6)) - 1
-        if n_draws < least:
-            said = (
-                f"ranges of {n_draws} draws hold less than {level:.6g} of the truth; "
-            )
-            warn_user(f"{said}pass n_draws={least} or more")
+        check_level(level, n_draws)
         model, reading = self._model(), self._reading()
         table = self._read(X)
         reading |= {

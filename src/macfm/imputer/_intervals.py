@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from macfm._warn import warn_user
+from macfm.imputer._rules import integer
 from macfm.table import ColumnSchema, Table, TableSchema, as_table
 
 _COLUMNS = ("row", "column", "value", "low", "high", "certainty")
+
+
+def check_level(level: Any, n_draws: Any) -> None:
+    """Refuse what is no probability, and warn of too few draws for it."""
+    if not isinstance(level, Real) or not 0 < float(level) < 1:
+        raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
+    integer(1).check("n_draws", n_draws)
+    least = math.ceil(round(2 / (1 - float(level)), 6)) - 1
+    if n_draws < least:
+        said = f"ranges of {n_draws} draws hold less than {level:.6g} of the truth; "
+        warn_user(f"{said}pass n_draws={least} or more")
 
 
 def probability_frames(

@@ -129,10 +129,10 @@ class FittedModel:
 
         Columns of one category, of ordinal ones and of numbers are left out.
         """
-        encoded = self._encoded(table, wishes, None)
+        known: Cells = {} if wishes is None else wishes.known(table)
+        encoded = self.encoder.with_cells(self.encoder.encode(table), table, known)
         x = self._filled(self.filler(read_out, device), encoded)
         cells = self._cells(table, x, wishes, drawn=False)
-        known = {} if wishes is None else wishes.known(table)
         found = {}
         for j, column in enumerate(self.schema.columns):
             if column.encoding in (None, "scalar") or not column.impute:

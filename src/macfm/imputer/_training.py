@@ -24,8 +24,6 @@ from macfm.flow import (
     RowConfig,
     Scores,
     SolverConfig,
-    TrainConfig,
-    Training,
     TrainingRows,
     TrainResult,
     Validation,
@@ -47,6 +45,7 @@ from macfm.flow import (
     train,
     training,
 )
+from macfm.imputer._begun import Begun, Guesses, is_cut_short
 from macfm.imputer._budget import ran_out_of_time, within_budget
 from macfm.imputer._device import reproducible
 from macfm.imputer._progress import training_progress
@@ -182,44 +181,6 @@ def train_networks(
     )
 
 
-_Draw = Callable[[nn.Module], Tensor]
-
-
-@dataclass(frozen=True)
-class _Begun:
-    """A network whose training is under way."""
-
-    number: int
-    late: float
-    """Seconds after the first one."""
-    network: nn.Module
-    velocity: nn.Module
-    guess_again: _Draw
-    config: TrainConfig
-    training: Training
-
-
-class _Guesses:
-    """Guesses of holes that networks trained side by side draw once for all of them."""
-
-    def __init__(self) -> None:
-        self._n_drawn = 0
-        self._last: Tensor | None = None
-
-    def drawn_by(self, draw: _Draw) -> _Draw:
-        """Return what draws new guesses unless another has done so this time."""
-        n_asked = 0
-
-        def refill(network: nn.Module) -> Tensor:
-            nonlocal n_asked
-            n_asked += 1
-            if self._last is None or self._n_drawn < n_asked:
-                self._last, self._n_drawn = draw(network), n_asked
-            return self._last
-
-        return refill
-
-
 @dataclass
 class _Course:
     """The training of some networks, and what is known of them so far."""
@@ -254,7 +215,7 @@ class _Course:
         n_at_once = _n_at_once(n_networks, self.group.device)
         for first in range(0, n_networks, n_at_once):
             n_turns = (n_networks - first) // n_at_once
-            numbers, guesses = range(first, first + n_at_once), _Guesses()
+            numbers, guesses = range(first, first + n_at_once), Guesses()
             begun = [self._begin(k, fills, guesses, n_turns=n_turns) for k in numbers]
             trainings = [one.training for one in begun]
             self._end(begun, train(trainings, device=self.group.device))
@@ -271,8 +232,8 @@ class _Course:
             raise KeyboardInterrupt  # nothing was learned that could be kept
 
     def _begin(
-        self, k: int, fills: Tensor | None, guesses: _Guesses, *, n_turns: int
-    ) -> _Begun:
+        self, k: int, fills: Tensor | None, guesses: Guesses, *, n_turns: int
+    ) -> Begun:
         """Make network k ready to be trained, in the first of the turns left."""
         rows, settings = self.rows, self.settings
         generator = torch.Generator(self.group.device).manual_seed(self.seed + k)
@@ -295,7 +256,7 @@ class _Course:
         self.first_began = self.first_began or now
         config = within_budget(settings, spent=now - self.began, n_turns=n_turns)
         by_validation = settings.train.stopping == "validation"
-        return _Begun(
+        return Begun(
             number=k,
             late=now - self.first_began,
             network=network,
@@ -324,7 +285,7 @@ class _Course:
         )
 
     def _end(
-        self, begun: Sequence[_Begun], results: Sequence[TrainResult | None]
+        self, begun: Sequence[Begun], results: Sequence[TrainResult | None]
     ) -> None:
         """Take note of what trainings leave behind, and keep networks worth it."""
         ended = []
@@ -341,7 +302,7 @@ class _Course:
             self.n_diverged += result.n_diverged
             self.interrupted = self.interrupted or result.interrupted
             self.out_of_time = self.out_of_time or result.out_of_time
-        done = [pair for pair in ended if not _is_cut_short(*pair)]
+        done = [pair for pair in ended if not is_cut_short(*pair)]
         # One that was stopped half-way counts only if there is no finished one.
         if not done and not self.members:
             done = [pair for pair in ended if pair[1].history][:1]
@@ -426,7 +387,7 @@ class _Course:
         seconds = time.perf_counter() - began
         if trees and 2 * seconds < self._seconds_left():
             folds = self._folds()
-        x, observed, _ = rows.with_held_out()
+        whole = rows.with_held_out()
         found = calibrate(
             Witness(network, trees, known),
             folds,
@@ -435,8 +396,8 @@ class _Course:
             scores=rows.scores,
             margins=settings.values["margins"],
             hurried=hurried,
-            x=x,
-            observed=observed,
+            x=whole[0],
+            observed=whole[1],
             group=self.group,
             is_num=self.is_num,
             path=settings.path,
@@ -446,7 +407,7 @@ class _Course:
         polish, few = found.polish, len(rows.x) < _FEW_ROWS
         in_time = seconds < _GROWING_SHARE * self._seconds_left()
         if len(polish.trees) and few and in_time:
-            grown = self._trees(*rows.with_held_out(), fill=fill, only=polish.share > 0)
+            grown = self._trees(*whole, fill=fill, only=polish.share > 0)
             if len(grown) == len(polish.trees):  # there was time for all of them
                 return replace(found, polish=polish.with_trees(grown))
         return found
@@ -534,8 +495,3 @@ def _row_config(settings: Settings) -> RowConfig:
 def _n_at_once(n_networks: int, device: torch.device) -> int:
     """Return how many networks are trained side by side."""
     return n_networks if device.type == "cuda" else 1
-
-
-def _is_cut_short(one: _Begun, result: TrainResult) -> bool:
-    """Whether a training ended before its network was worth something."""
-    return result.interrupted or ran_out_of_time(result, one.config)

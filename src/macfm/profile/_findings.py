@@ -15,7 +15,7 @@ from macfm.profile._columns import ColumnProfile
 from macfm.profile._plain import listed, number
 from macfm.profile._reading import Reading, read
 from macfm.profile._skips import Skip
-from macfm.table import are_percentages, number_mark
+from macfm.table import NUMBER, are_percentages, number_mark
 
 SKIP = "does_not_apply"
 """Code of the findings that `TableProfile.skips` has in detail."""
@@ -27,7 +27,6 @@ ENOUGH = 50  # observed cells before numbers of distinct values mean anything
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
 )
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _TEXT_MARKS = {
     *("", "?", "-", "--", ".", "na", "n/a", "n.a.", "#n/a", "nan"),
     *("none", "null", "nil", "missing", "unknown"),
@@ -215,8 +214,8 @@ def _texts(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
                 f"{c.name!r} holds percentages as text, such as {values[0]!r}: take "
                 "the sign out to have numbers.",
             )
-        elif _mostly(values, _NUMBER):
-            odd = next((v for v in values if not _NUMBER.fullmatch(v)), None)
+        elif _mostly(values, NUMBER):
+            odd = next((v for v in values if not NUMBER.fullmatch(v)), None)
             but = f", beside entries such as {odd!r}" if odd else ""
             yield Finding(
                 "numbers_as_text",

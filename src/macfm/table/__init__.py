@@ -18,7 +18,7 @@ from macfm.table._column import (
 from macfm.table._encoder import Encoded, EncodedAtoms, EncodedScores, TableEncoder
 from macfm.table._expression import column_text
 from macfm.table._flags import append_flags
-from macfm.table._hints import are_percentages, number_mark
+from macfm.table._hints import NUMBER, are_percentages, number_mark
 from macfm.table._io import Cells, Table, as_table
 from macfm.table._schema import TableSchema, check_columns, retype_empty
 from macfm.table._settle import Wishes, is_mask, read_wishes
@@ -27,6 +27,7 @@ from macfm.table._tagged import from_tagged, to_tagged
 __all__ = [
     "FAMILIES",
     "KINDS",
+    "NUMBER",
     "Cells",
     "ColumnData",
     "ColumnSchema",

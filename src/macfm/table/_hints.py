@@ -18,7 +18,7 @@ COMMON = 0.05
 _MARKS = frozenset(
     sign * (10**k - tail) for sign in (-1, 1) for k in range(2, 10) for tail in (1, 0.1)
 )
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _PERCENTAGE = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)\s*%")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Words in the names of columns whose numbers are names, or have an evident order.
@@ -123,7 +123,7 @@ def warn_percentages(name: Hashable, seen: np.ndarray) -> None:
 def warn_spoiled(name: Hashable, seen: np.ndarray) -> None:
     """Warn of texts that are numbers but for a few."""
     texts, counts = np.unique(seen.astype(str), return_counts=True)
-    others = [k for k, text in enumerate(texts) if not _NUMBER.fullmatch(text.strip())]
+    others = [k for k, text in enumerate(texts) if not NUMBER.fullmatch(text.strip())]
     n_others = int(counts[others].sum())
     n_numbers = int(counts.sum()) - n_others
     if n_numbers <= n_others or not n_others:
