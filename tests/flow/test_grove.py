@@ -92,3 +92,9 @@ def test_a_pickled_grove_is_its_trees_alone(trees):
     found = grove(x, rows)
     assert len(pickle.dumps(grove)) == len(before)
     assert same(pickle.loads(pickle.dumps(grove))(x, rows), found)
+
+
+def test_where_there_are_no_trees_nobody_is_asked():
+    """As in a budget that left no time to grow any."""
+    assert Grove([])(rows_of(5), {}) == {}
+    assert Grove([]).medians(rows_of(5), {}) == {}

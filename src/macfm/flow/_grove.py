@@ -120,6 +120,8 @@ class Grove:
     def _found(
         self, x: Tensor, rows: Mapping[int, Tensor], together: Together
     ) -> dict[int, Tensor]:
+        if not rows:
+            return {}
         if self._table is None:
             self._table = _packed(self.trees)
         values = _ordered(x.numpy().ravel())
