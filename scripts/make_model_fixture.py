@@ -2,8 +2,8 @@
 
     python scripts/make_model_fixture.py tests/data
 
-writes ``model-v7.macfm``, two tiny networks on columns of every kind, and
-``model-v7.json``: a table with holes as text and what the model fills in. A file that
+writes ``model-v8.macfm``, two tiny networks on columns of every kind, and
+``model-v8.json``: a table with holes as text and what the model fills in. A file that
 is there is left alone: run this once for each new format, then never again. The test
 that reads the files is in tests/imputer/test_model_file.py.
 """

@@ -46,3 +46,30 @@ def test_snapping_twice_is_snapping_once():
 def test_without_atoms_nothing_changes():
     x = torch.randn(4, 5, generator=torch.manual_seed(0))
     assert NONE.snap(x) is x
+
+
+def test_a_mean_without_its_atoms_is_that_of_the_other_numbers():
+    """Where they are to a row what they are to its column, it tells them exactly."""
+    usual = torch.tensor([-LOW / (HIGH - LOW)] * 3)  # the shares in the column
+    likely = torch.tensor([0.3, 0.1, 0.85])
+    others = torch.tensor(
+        [
+            -(usual[:2] * ATOMS.value[:2]).sum() / (1 - usual[:2].sum()),
+            -usual[2] * ATOMS.value[2] / (1 - usual[2]),
+        ]
+    )
+    lump = torch.stack([(likely * ATOMS.value)[:2].sum(), likely[2] * ATOMS.value[2]])
+    left = 1 - torch.stack([likely[:2].sum(), likely[2]])
+    mean = torch.cat([lump + left * others, LOW + likely * (HIGH - LOW)])[None]
+    torch.testing.assert_close(ATOMS.beside(mean)[0, :2], others)
+    assert torch.equal(ATOMS.beside(mean)[:, 2:], mean[:, 2:])
+    # a higher mean at the same chances is one of higher numbers, and by more than it is
+    higher = mean + torch.tensor([0.1, 0.1, 0, 0, 0])
+    assert (ATOMS.beside(higher) - ATOMS.beside(mean))[0, :2].min() > 0.1
+
+
+def test_a_mean_without_its_atoms_is_finite_whatever_the_chances():
+    mean = torch.tensor([[7.0, 9.0, HIGH, HIGH, HIGH], [-9.0, 0.0, 99.0, -99.0, LOW]])
+    assert torch.isfinite(ATOMS.beside(mean)).all()
+    assert torch.equal(ATOMS.beside(mean)[1:], ATOMS.beside(mean[1:]))
+    assert NONE.beside(mean) is mean

@@ -198,6 +198,51 @@ def test_no_number_is_drawn_beyond_an_atom_at_the_end():
     assert amid.max() > most + 50
 
 
+def test_values_that_come_back_are_drawn_as_often_as_they_are_observed():
+    """And exactly so, wherever they lie; what lies between is not drawn at them."""
+    values = noise(8_000, seed=1)
+    values[:3_000], values[3_000:4_000] = -1.0, 0.5
+    values = values.clip(-1.0, 1.5)
+    x = noise(4_000, 3)
+    x[:, 2] = values[torch.randperm(8_000, generator=torch.Generator().manual_seed(3))][
+        :4_000
+    ]
+    drawn, fresh = noise(4_000, 3, seed=4), noise(4_000, 3, seed=2)
+    moved = bent(drawn, x, values=values)(fresh, torch.zeros(4_000, 3))[:, 2]
+    for value in (-1.0, 0.5, 1.5):
+        seen = (values == value).float().mean()
+        assert seen > 0.03
+        torch.testing.assert_close(
+            (moved == value).float().mean(), seen, atol=0.02, rtol=0
+        )
+    others = ~torch.isin(moved, torch.tensor([-1.0, 0.5, 1.5]))
+    assert moved.min() == -1
+    assert moved.max() == 1.5
+    assert 1_000 < others.sum() == moved[others].unique().numel()
+    assert (moved[fresh[:, 2].argsort()].diff() >= 0).all()
+
+
+def test_values_that_hardly_come_back_are_numbers_like_others():
+    x = noise(4_000, 3)
+    x[:39, 2] = 0.25
+    moved = bent(noise(4_000, 3, seed=1), x)(noise(4_000, 3), torch.zeros(4_000, 3))
+    assert (moved[:, 2] == 0.25).sum() <= 1
+    x[39:41, 2] = 0.25
+    moved = bent(noise(4_000, 3, seed=1), x)(noise(4_000, 3), torch.zeros(4_000, 3))
+    assert 20 < (moved[:, 2] == 0.25).sum() < 80
+
+
+def test_draws_are_not_piled_up_beyond_what_was_seen():
+    """Where values end, draws that go on must be spread over those near the end."""
+    x = noise(4_000, 3)
+    x[:, 2] = torch.rand(4_000, generator=torch.Generator().manual_seed(1)) * 2 - 1
+    drawn = x + 0.7 * noise(4_000, 3, seed=1)
+    moved = bent(drawn, x)(drawn, torch.zeros(4_000, 3))[:, 2]
+    assert (drawn[:, 2].abs() > 1).float().mean() > 0.2
+    assert (moved.abs() > 1).float().mean() < 0.02
+    assert (moved.abs() > 0.98).float().mean() < 0.05
+
+
 @pytest.mark.parametrize("n_rows", [1, 19, 20])
 @pytest.mark.parametrize("n", [0, 49, 50, 500])
 def test_too_few_rows_bend_nothing(n, n_rows):

@@ -1,6 +1,7 @@
 """Trees and spreads move answers as far as held-out rows say, and no observed cell."""
 
 import copy
+import dataclasses
 
 import pytest
 import torch
@@ -252,29 +253,57 @@ def test_draws_are_brought_to_the_width_of_the_errors(scale):
     )
 
 
-def test_numbers_that_repeat_a_value_are_stretched_but_do_not_follow_the_trees():
-    x = noise()
-    x[:, 0] = torch.where(x[:, 0] > 0.5, 2.0, -0.5)  # says of column 1: 0.7 or not
+# Column 0 says of column 1 whether it is 0.7 or not.
+ATOMS = Atoms(
+    flag=torch.tensor([0]),
+    number=torch.tensor([1]),
+    value=torch.tensor([0.7]),
+    low=torch.tensor([-0.5]),
+    high=torch.tensor([2.0]),
+)
+NUMBERS = torch.tensor([False, True, True])
+
+
+def with_atoms(x):
+    x[:, 0] = torch.where(x[:, 0] > 0.5, 2.0, -0.5)
     x[:, 1] = torch.where(x[:, 0] > 0, 0.7, x[:, 1])
-    atoms = Atoms(
-        flag=torch.tensor([0]),
-        number=torch.tensor([1]),
-        value=torch.tensor([0.7]),
-        low=torch.tensor([-0.5]),
-        high=torch.tensor([2.0]),
-    )
-    is_num = torch.tensor([False, True, True])
-    polish = found(x, [], atoms=atoms, is_num=is_num, margins=False)
+    return x
+
+
+def test_numbers_with_atoms_go_with_their_mean_if_they_are_none():
+    polish = found(with_atoms(noise()), [], atoms=ATOMS, is_num=NUMBERS, margins=False)
+    polish.follows = torch.tensor([0.0, 0.6, 1.0])
     assert polish.moves.tolist() == [False, False, True]
     assert polish.stretch.acts.tolist() == [False, True, True]
     drawn = noise(12).view(2, 6, D)
-    center = Center(networks=torch.zeros(6, D), polished=torch.ones(6, D))
+    first, last = torch.zeros(6, D), torch.ones(6, D)
     observed = torch.zeros(6, D, dtype=torch.bool)
-    moved = move(polish, drawn, center, observed)
+    moved = move(polish, drawn, Center(networks=first, polished=last), observed)
     stretched = polish.stretch(drawn)
     assert torch.equal(moved[..., 0], drawn[..., 0])
-    torch.testing.assert_close(moved[..., 1], stretched[..., 1])
     torch.testing.assert_close(moved[..., 2], 1 + stretched[..., 2])
+    go = 0.6 * (ATOMS.beside(last) - ATOMS.beside(first))[:, 1]
+    assert (go > 0.1).all()
+    torch.testing.assert_close(moved[..., 1], go + stretched[..., 1])
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_draws_of_numbers_with_atoms_follow_trees_that_know_what_is_none(is_right):
+    """What trees know of the atom alone moves the mean, and not draws of the others."""
+    x = noise()
+    x[:, 0] = torch.where(x[:, 2].abs() < 0.5, 2.0, -0.5)
+    x[:, 1] = torch.where(x[:, 2].abs() < 0.5, 4.0, torch.sign(x[:, 2]))
+    atoms = dataclasses.replace(ATOMS, value=torch.tensor([4.0]))
+
+    def answer(row):
+        known = row[:, 2:]  # 0 where it is hidden, and then nobody knows column 1
+        side = torch.sign(known) if is_right else -torch.sign(known)
+        return torch.where((known.abs() < 0.5) & (known != 0), 4.0, side)
+
+    polish = found(x, [Says([1], answer)], atoms=atoms, is_num=NUMBERS)
+    assert polish.share[1] > 0.3
+    assert polish.follows[[0, 2]].tolist() == [0, 1]
+    assert polish.follows[1] > 0.8 if is_right else polish.follows[1] < 0.4
 
 
 @pytest.mark.parametrize("is_right", [True, False])
@@ -349,11 +378,11 @@ def plain(trees, *, share, spread=None):
     stretch = Stretch.none(torch.ones(D))
     if spread is not None:
         stretch.spread.copy_(spread)
-    numbers = torch.ones(D, dtype=torch.bool)
     return Polish(
         trees,
         share,
-        numbers,
+        torch.ones(D),
+        atoms=NONE,
         stretch=stretch,
         levels=[],
         scores=Scores.none(),
@@ -463,7 +492,8 @@ def test_a_moved_draw_belongs_to_its_row():
     polish = Polish(
         [Says([0, 1, 2], lambda row: codes[:1].expand(len(row), -1))],
         torch.ones(D),
-        torch.zeros(D, dtype=torch.bool),
+        torch.zeros(D),
+        atoms=NONE,
         stretch=Stretch.none(torch.ones(D)),
         levels=[Levels(torch.arange(D), codes)],
         scores=Scores.none(),

@@ -510,7 +510,7 @@ def test_models_of_the_old_network_can_be_saved_again(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*fit it again:UserWarning")
-@pytest.mark.parametrize("format_version", [1, 2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize("format_version", [1, 2, 3, 4, 5, 6, 7, 8])
 def test_files_of_every_format_are_read(format_version, monkeypatch):
     # The draws were written down by a CPU that has no products in bfloat16.
     monkeypatch.setattr(

@@ -15,6 +15,7 @@ import safetensors.numpy
 import torch
 
 from macfm import MACFMImputer, ModelFileError, describe_model
+from macfm.flow import Atoms
 from macfm.imputer import _saved_polish
 from macfm.imputer._model_file import _container, pack, read
 
@@ -153,10 +154,10 @@ def test_a_truncated_or_prolonged_file_is_refused(small, tmp_path):
 
 def test_a_newer_format_asks_for_an_upgrade(small, tmp_path, monkeypatch):
     with monkeypatch.context() as later:
-        later.setattr(_container, "VERSION", 8)
-        (tmp_path / "m").write_bytes(pack(*read(small)))
+        later.setattr(_container, "VERSION", 9)
+        (tmp_path / "m").write_bytes(pack(*read(small)[:2]))
     assert refusal(tmp_path / "m") == (
-        "has format 8, written by a newer macfm, and this one reads up to format 7; "
+        "has format 9, written by a newer macfm, and this one reads up to format 8; "
         "upgrade macfm"
     )
 
@@ -355,7 +356,7 @@ FORGERIES = {
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forged_file_with_right_digests_is_refused(small, tmp_path, name):
     edit, message = FORGERIES[name]
-    fields, tensors = copy.deepcopy(read(small))
+    fields, tensors, _ = copy.deepcopy(read(small))
     edit(fields, tensors)
     (tmp_path / "m").write_bytes(pack(fields, tensors))
     said = refusal(tmp_path / "m")
@@ -375,7 +376,7 @@ def test_a_forged_file_with_right_digests_is_refused(small, tmp_path, name):
 )
 def test_a_forged_calm_path_is_refused(tmp_path, forge):
     kept = Path(__file__).parents[1] / "data" / "model-v7.macfm"
-    fields, tensors = read(kept.read_bytes())
+    fields, tensors, _ = read(kept.read_bytes())
     share = tensors["guide.calm"]
     assert share.any()
     (tmp_path / "m").write_bytes(pack(fields, {**tensors, "guide.calm": forge(share)}))
@@ -408,17 +409,39 @@ def test_forged_places_of_tensors_are_refused(small, old, new):
         read(head.replace(b"0" * 64, digest, 1) + body)
 
 
+NO_ATOMS = Atoms(
+    *(torch.zeros(0, dtype=torch.int64) for _ in range(2)),
+    *(torch.zeros(0) for _ in range(3)),
+)
+
+
 def polish_arrays():
     arrays = {"share": np.ones(3), "spread": np.ones(3)}
     arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
     return arrays | {"moves": np.ones(3, dtype=np.uint8)}
 
 
+def read_polish(arrays, group):
+    return _saved_polish.from_arrays(arrays, group=group, atoms=NO_ATOMS)
+
+
 def test_trees_of_before_have_no_bounds_and_no_say_in_medians():
-    polish = _saved_polish.from_arrays(polish_arrays(), group=np.arange(3))
+    polish = read_polish(polish_arrays(), np.arange(3))
     assert polish.in_median is None
     assert (polish.reach == np.inf).all()
     assert not polish.stretch.acts.any()
+
+
+def test_how_far_draws_go_with_trees_was_a_flag_before():
+    arrays = polish_arrays() | {"moves": np.array([1, 0, 1], dtype=np.uint8)}
+    assert read_polish(arrays, np.arange(3)).follows.tolist() == [1, 0, 1]
+    del arrays["moves"]
+    with pytest.raises(ValueError, match="follows"):
+        read_polish(arrays, np.arange(3))
+    arrays["follows"] = np.array([1, 0.25, 0], dtype=np.float32)
+    polish = read_polish(arrays, np.arange(3))
+    assert polish.follows.tolist() == [1, 0.25, 0]
+    assert _saved_polish.to_arrays(polish)["follows"].tolist() == [1, 0.25, 0]
 
 
 def stretched_arrays(**parts):
@@ -428,13 +451,13 @@ def stretched_arrays(**parts):
 
 def test_what_stretches_draws_comes_whole():
     arrays = polish_arrays() | stretched_arrays()
-    polish = _saved_polish.from_arrays(arrays, group=np.arange(3))
+    polish = read_polish(arrays, np.arange(3))
     assert polish.stretch.bend.tolist() == pytest.approx([1.2] * 3)
     assert polish.stretch.lean.tolist() == pytest.approx([0.1] * 3)
     for name in stretched_arrays():
         some = {key: array for key, array in arrays.items() if key != name}
         with pytest.raises(ValueError, match=name):
-            _saved_polish.from_arrays(some, group=np.arange(3))
+            read_polish(some, np.arange(3))
 
 
 @pytest.mark.parametrize(
@@ -442,17 +465,15 @@ def test_what_stretches_draws_comes_whole():
 )
 def test_what_would_bend_draws_out_of_shape_is_refused(wrong):
     with pytest.raises(ValueError, match=r"range|finite"):
-        _saved_polish.from_arrays(
-            polish_arrays() | stretched_arrays(**wrong), group=np.arange(3)
-        )
+        read_polish(polish_arrays() | stretched_arrays(**wrong), np.arange(3))
 
 
-@pytest.mark.parametrize("name", ["in_median", "reach", "spread"])
+@pytest.mark.parametrize("name", ["in_median", "reach", "spread", "share"])
 @pytest.mark.parametrize("value", [-0.1, np.nan])
 def test_shares_and_bounds_out_of_their_range_are_refused(name, value):
     said = {name: np.full(3, value, dtype=np.float32)}
-    with pytest.raises(ValueError, match=r"median|finite|reach|spread"):
-        _saved_polish.from_arrays(polish_arrays() | said, group=np.arange(3))
+    with pytest.raises(ValueError, match=r"median|finite|reach|spread|share"):
+        read_polish(polish_arrays() | said, np.arange(3))
 
 
 SCORED = np.array([0, 0, 1])
@@ -471,8 +492,8 @@ def score_arrays(**parts):
 
 def test_scores_come_whole():
     arrays = polish_arrays() | score_arrays()
-    assert len(_saved_polish.from_arrays(arrays, group=SCORED).scores) == 1
-    assert len(_saved_polish.from_arrays(polish_arrays(), group=SCORED).scores) == 0
+    assert len(read_polish(arrays, SCORED).scores) == 1
+    assert len(read_polish(polish_arrays(), SCORED).scores) == 0
 
 
 @pytest.mark.parametrize(
@@ -494,7 +515,7 @@ def test_scores_come_whole():
 )
 def test_scores_that_no_fit_gives_are_refused(wrong):
     with pytest.raises(ValueError, match="scores"):
-        _saved_polish.from_arrays(polish_arrays() | score_arrays(**wrong), group=SCORED)
+        read_polish(polish_arrays() | score_arrays(**wrong), SCORED)
 
 
 def margin_arrays(**parts):
@@ -521,11 +542,9 @@ def margin_arrays(**parts):
 )
 def test_margins_of_atoms_and_of_numbers_come_whole(without, n_flags, n_places):
     arrays = polish_arrays() | margin_arrays(**dict.fromkeys(without))
-    margins = _saved_polish.from_arrays(arrays, group=np.arange(3)).margins
+    margins = read_polish(arrays, np.arange(3)).margins
     assert (len(margins.flag), len(margins.place)) == (n_flags, n_places)
-    back = _saved_polish.to_arrays(
-        _saved_polish.from_arrays(arrays, group=np.arange(3))
-    )
+    back = _saved_polish.to_arrays(read_polish(arrays, np.arange(3)))
     for name in margin_arrays(**dict.fromkeys(without)):
         np.testing.assert_array_equal(back[name], arrays[name])
 
@@ -554,7 +573,7 @@ def test_margins_of_atoms_and_of_numbers_come_whole(without, n_flags, n_places):
 def test_margins_that_no_fit_gives_are_refused(wrong):
     arrays = polish_arrays() | margin_arrays(**wrong)
     with pytest.raises(ValueError, match="margins"):
-        _saved_polish.from_arrays(arrays, group=np.arange(3))
+        read_polish(arrays, np.arange(3))
 
 
 LEVELED = np.array([0, 0, 1])
@@ -573,11 +592,11 @@ def level_arrays(**parts):
 
 def test_levels_may_come_without_the_law_of_draws():
     arrays = polish_arrays() | level_arrays()
-    (levels,) = _saved_polish.from_arrays(arrays, group=LEVELED).levels
+    (levels,) = read_polish(arrays, LEVELED).levels
     assert float(levels.power) == 1.2
     assert levels.offset.tolist() == [0.1, -0.1]
     arrays = polish_arrays() | level_arrays(power=None, offset=None)
-    (levels,) = _saved_polish.from_arrays(arrays, group=LEVELED).levels
+    (levels,) = read_polish(arrays, LEVELED).levels
     assert levels.power is None
 
 
@@ -595,7 +614,7 @@ def test_levels_may_come_without_the_law_of_draws():
 def test_laws_of_draws_that_no_fit_gives_are_refused(wrong):
     arrays = polish_arrays() | level_arrays(**wrong)
     with pytest.raises(ValueError, match="levels"):
-        _saved_polish.from_arrays(arrays, group=LEVELED)
+        read_polish(arrays, LEVELED)
 
 
 @pytest.mark.parametrize("limit", ["MAX_STEP", "MAX_COORDINATES"])
@@ -611,7 +630,7 @@ def test_trees_too_large_to_be_walked_are_refused(limit, monkeypatch):
         "depth": np.array([1]),
     }
     arrays |= {f"tree.0.{name}": array for name, array in tree.items()}
-    assert len(_saved_polish.from_arrays(arrays, group=group).trees) == 1
+    assert len(read_polish(arrays, group).trees) == 1
     monkeypatch.setattr(_saved_polish, limit, 1)
     with pytest.raises(ValueError, match="not sound"):
-        _saved_polish.from_arrays(arrays, group=group)
+        read_polish(arrays, group)

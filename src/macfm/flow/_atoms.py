@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+# The share of a row that the column speaks for, where numbers are no atom.
+_DOUBT = 0.1
+
 
 @dataclass(frozen=True)
 class Atoms:
@@ -49,6 +52,26 @@ class Atoms:
     def chances(self, x: Tensor) -> Tensor:
         """Return p of each atom, shape ``(…, k)``."""
         return (x[..., self.flag.tolist()] - self.low) / (self.high - self.low)
+
+    def beside(self, mean: Tensor) -> Tensor:
+        """Return the mean of numbers if they are no atom, of rows' mean ``(n, d)``.
+
+        With p the probabilities of the atoms a, it is (m − Σ p a) / (1 − Σ p), drawn
+        towards that of the column: where a number is hardly anything but an atom, a
+        row says little of it.
+        """
+        if not len(self.flag):
+            return mean
+        # The last row is the column as a whole, whose mean is 0.
+        usual = -self.low / (self.high - self.low)
+        p = torch.cat([self.chances(mean).clamp(0.0, 1.0), usual[None]])
+        total, lump = mean.new_zeros(2, len(p), mean.shape[1])
+        total.index_add_(1, self.number, p)
+        lump.index_add_(1, self.number, p * self.value)
+        left = (1 - total).clamp(min=0.0)
+        others = -lump[-1] / left[-1].clamp(min=_DOUBT)
+        found = (mean - lump[:-1] + _DOUBT * others) / (left[:-1] + _DOUBT)
+        return torch.where(total[-1] > 0, found, mean)
 
     def snap(self, x: Tensor) -> Tensor:
         """Make rows, shape ``(…, d)``, say of every atom yes or no, and be it if yes.

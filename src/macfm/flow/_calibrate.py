@@ -30,6 +30,8 @@ _BEFORE = 0.3, 0.5
 # Where networks err by less than this, in standard deviations, trees that are further
 # from them than on any held-out row flatten what a line continues.
 _NEARLY_EXACT = 0.2
+# How far draws of numbers with atoms go with the trees, before any row speaks.
+_FOLLOWS_BEFORE = 0.5
 # How far beyond their share trees may be believed in a median, of the way to 1, what is
 # thought of it before held-out rows speak, and how sure these must be to object.
 _FURTHER = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -142,7 +144,7 @@ def calibrate(
     levels : sequence of tuple of Tensor
         Coordinates and encoded categories of each column of categories.
     atoms : Atoms
-        Values that numbers repeat; draws of these do not follow the trees.
+        Values that numbers repeat.
     scores : Scores
         Normal scores beside numbers, from which draws may be read.
     margins : bool
@@ -171,7 +173,9 @@ def calibrate(
     line continues. Where a median is asked for, that of the trees counts for
     b + k (1 − b), k the nearest to 0.5 of those whose absolute error, on held-out rows
     and in folds, is within half a standard error of the lowest; in numbers that
-    networks find to 0.2 standard deviations, for b. `find_stretch` says how wide draws
+    networks find to 0.2 standard deviations, for b. Draws of numbers with atoms go a
+    share of the way that trees move the mean of those that are none, found like b from
+    true values that are none, and drawn towards 0.5. `find_stretch` says how wide draws
     are. A number is read off its normal score where the CRPS of two draws so read,
     ½ (|X − x| + |X′ − x| − |X − X′|), is lower than if they are drawn as they are.
     `Margins` and `Levels` say what becomes of all draws of a column.
@@ -182,15 +186,16 @@ def calibrate(
         if 1 < len(codes) <= len(place) + 1
     ]
     trees = held_out.trees
-    moves = is_num.index_fill(0, atoms.number, False)
     ones = torch.ones(len(group), device=group.device)
+    numbers = is_num.to(ones.dtype)
     none = Stretch.none(ones)
 
     def heard(witness: Witness) -> _Testimony:
         half = Polish(
             witness.trees,
             0.5 * ones,
-            moves,
+            numbers,
+            atoms=atoms,
             stretch=none,
             levels=(),
             scores=Scores.none(),
@@ -216,7 +221,8 @@ def calibrate(
     polish = Polish(
         kept,
         share,
-        moves,
+        numbers,
+        atoms=atoms,
         stretch=none,
         levels=(),
         scores=Scores.none(),
@@ -228,10 +234,11 @@ def calibrate(
     last = _Testimony.of(polish, first.center.networks, held_out.validation)
     if kept:
         # Where networks are nearly exact, so is their median.
-        loose = moves & torch.isinf(reach)
-        numbers = loose & is_first(group)
-        further = _further([last, *others], share=share, numbers=numbers)
+        loose = polish.moves & torch.isinf(reach)
+        asked = loose & is_first(group)
+        further = _further([last, *others], share=share, numbers=asked)
         polish.in_median = share + further * (1 - share) * ((share > 0) & loose)
+        polish.follows = _follows(last, is_num=is_num)
     n_cells = _MAX_DRAWN_CELLS[group.device.type] // (_HURRIED if hurried else 1)
     few = last.some(n_cells // len(group))
 
@@ -310,6 +317,28 @@ def _said(
     return product, square
 
 
+def _follows(held_out: _Testimony, *, is_num: Tensor) -> Tensor:
+    """Return how far draws of numbers go with the trees, shape ``(d,)``.
+
+    All the way, but for those with atoms, of which true values that are none tell.
+    """
+    known, center, atoms = held_out.validation, held_out.center, held_out.polish.atoms
+    first, last = (atoms.beside(mean) for mean in (center.networks, center.polished))
+    moves = held_out.polish.moves
+    scored = known.masks.tgt & ~atoms.spoken(known.x) & is_num & ~moves
+    e, change = (
+        torch.where(scored, part, 0.0).double()
+        for part in (known.x - first, last - first)
+    )
+    product, square = (
+        part.view(-1, known.n_rows, part.shape[1]).sum(dim=0)
+        for part in (e * change, change.square())
+    )
+    share = of_each(product, square, before=product.new_full((1,), _FOLLOWS_BEFORE))
+    share = share.clamp(0.0, 1.0).to(first.dtype)
+    return torch.where(moves, 1.0, share * is_num)
+
+
 def _reach(held_out: _Testimony, *, is_num: Tensor) -> Tensor:
     """Return how far trees may be from the mean, from what half of them says."""
     validation, center = held_out.validation, held_out.center
@@ -359,17 +388,14 @@ def _stretch(
     """
     validation, center = held_out.validation, held_out.center
     scored = validation.masks.tgt & is_num
-    repeats = torch.zeros_like(is_num)
-    repeats[atoms.number] = True
-    miss = validation.x - torch.where(repeats, center.networks, center.polished)
     n = len(drawn)
     return find_stretch(
         (drawn - center.networks).flatten(0, 1),
-        miss.repeat(n, 1),
+        (validation.x - held_out.polish.middle(center)).repeat(n, 1),
         drawn=(scored & ~atoms.spoken(drawn)).flatten(0, 1),
         missed=(scored & ~atoms.spoken(validation.x)).repeat(n, 1),
         row=_held_out_rows(validation).repeat(n),
-        centred=~repeats,
+        centred=held_out.polish.moves,
     )
 
 

@@ -26,6 +26,10 @@ _FAR = 2e6
 # How much the cut of an atom may depend on its probability.
 _SLOPES = np.linspace(-1.0, 1.0, 21)
 _NO_WORSE = 1e-4
+# A value comes back if so many cells hold it, and this share of them.
+_LEAST_CELLS, _LEAST_SHARE = 5, 0.01
+# What makes a line rise where it stays, so that it can be read backwards.
+_TINY = 1e-9
 # What margins know of atoms as these are.
 _OF_ATOMS = ("flag", "low", "high")
 
@@ -48,7 +52,8 @@ class Margins(nn.Module):
     A draw of a flag says "atom" where c > a + b p, with c its chance and p the known
     probability of the atom in that row; the flag is moved so that this is c > ½. A draw
     of a number becomes W⁻¹(F(x)), F the law of all draws of held-out cells that are no
-    atom, W that of values as `bend_numbers` finds it.
+    atom, W that of values as `bend_numbers` finds it. Where a value comes back, the
+    line from the ones to the others stays at it.
     """
 
     # NOTE[DIFF]: the paper's draws are its network's.
@@ -229,7 +234,11 @@ def bend_numbers(
         )
     found = {name: getattr(margins, name) for name in Margins.PARTS}
     if lines:
-        known = torch.tensor(np.array(list(lines.values())), dtype=torch.float32)
+        most = max(line.shape[1] for line in lines.values())
+        known = torch.tensor(
+            np.array([_padded(line, most) for line in lines.values()]),
+            dtype=torch.float32,
+        )
         found["place"] = torch.tensor(list(lines))
         found["at"], found["value"] = known[:, 0].contiguous(), known[:, 1].contiguous()
     return Margins(found)
@@ -256,7 +265,12 @@ def _line(
     beyond = wanted - at
     chance = beyond[1:].var(axis=0) * (_N_GROUPS - 1)
     weight = doubt**2 / np.maximum(doubt**2 + chance, 1e-300)
-    value = np.maximum.accumulate(at[0] + weight * beyond[0])
+    # What is smaller or larger than all values should not be drawn so often.
+    below = (at[0] < values.min()) & (_QUANTILES * len(values) >= 1)
+    above = (at[0] > values.max()) & ((1 - _QUANTILES) * len(values) >= 1)
+    value = at[0] + np.where(below | above, 1.0, weight) * beyond[0]
+    ceiling = np.minimum.accumulate(np.where(above, value, np.inf)[::-1])[::-1]
+    value = np.maximum.accumulate(np.minimum(value, ceiling))
     value = value.clip(number.low, number.high)
     # Lines go on as they are, to what draws may not go beyond.
     ends = np.array([-_FAR, max(number.low, value[0] - 1.0)])
@@ -264,7 +278,53 @@ def _line(
     first, last = at[0, 0] - value[0], at[0, -1] - value[-1]
     known = [*(ends + first), *at[0], *(tops + last)]
     become = [*ends.clip(number.low), *value, *tops.clip(max=number.high)]
-    return np.array([known, become])
+    return _stepped(np.array([known, become]), values)
+
+
+def _stepped(line: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Let a line ``(2, n_knots)`` stay at values that come back, as often as they do.
+
+    What the line makes of a draw has a rank among the values, if these are read off
+    straight lines between quantiles, and becomes the value of this rank.
+    """
+    levels, counts = np.unique(values, return_counts=True)
+    often = counts >= max(_LEAST_CELLS, _LEAST_SHARE * len(values))
+    if not often.any():
+        return line
+    last = counts.cumsum() / len(values)
+    first = last - counts / len(values)
+    # A value that comes back has many ranks; between these and the next such value's
+    # ranks stand the values beside it.
+    (k,) = np.nonzero(often)
+    before, after = k[k > 0], k[k < len(levels) - 1]
+    quantiles = np.quantile(values, _QUANTILES)
+    between = ~np.isin(quantiles, levels[often])
+    known = [
+        (first[k], levels[k]),
+        (last[k], levels[k]),
+        (first[before], levels[before - 1]),
+        (last[after], levels[after + 1]),
+        (_QUANTILES[between], quantiles[between]),
+    ]
+    rank, value = np.concatenate(known, axis=1)
+    order = np.lexsort((value, rank))
+    rank, value = rank[order], np.maximum.accumulate(value[order])
+    at, become = line
+    rising = become + _TINY * np.arange(len(become))
+    place = np.interp(np.interp(rank, _QUANTILES, quantiles), rising, at)
+    # Beyond the outermost of them as the line does, but not beyond what comes back.
+    low, high = line[:, become < value[0]], line[:, become > value[-1]]
+    if often[0]:
+        low = np.array([[-_FAR], levels[:1]])
+    if often[-1]:
+        high = np.array([[_FAR], levels[-1:]])
+    found = np.concatenate([low, [place, value], high], axis=1)
+    return np.maximum.accumulate(found, axis=1)
+
+
+def _padded(line: np.ndarray, n_knots: int) -> np.ndarray:
+    """Repeat the last knot of a line ``(2, n)`` until there are so many."""
+    return np.pad(line, ((0, 0), (0, n_knots - line.shape[1])), mode="edge")
 
 
 def _quantiles(value: np.ndarray, block: np.ndarray) -> np.ndarray:

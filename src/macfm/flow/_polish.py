@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 
+from macfm.flow._atoms import Atoms
 from macfm.flow._forest import ColumnTrees
 from macfm.flow._grove import Grove
 from macfm.flow._levels import Levels
@@ -42,8 +43,11 @@ class Polish(nn.Module):
         Those of the columns that they help with.
     share : Tensor, shape (d,)
         How far they are believed, in [0, 1], equal within a column.
-    moves : Tensor of bool, shape (d,)
-        Coordinates whose draws move with the mean: numbers that repeat no value.
+    follows : Tensor, shape (d,)
+        How far draws move with the mean, in [0, 1]: all the way where a number has no
+        atoms, not at all where it is none.
+    atoms : Atoms
+        Values that numbers repeat.
     stretch : Stretch
         What becomes of the draws' distances from the mean.
     levels : sequence of Levels
@@ -67,24 +71,27 @@ class Polish(nn.Module):
         X⋆ = m⋆ + stretched (X − m)
 
     where it is a number, or the normal score that one is then read off, which its
-    margin then bends; one that repeats a value stays around m. Where it is a category,
-    one drawn from g, which `Levels` tells, is kept with probability min(1, p⋆/g), and
-    drawn from (p⋆ − g)₊ otherwise, so that it follows p⋆.
+    margin then bends. One with atoms goes a part of the way by which its mean, if it is
+    none of them, goes from m to m⋆. Where it is a category, one drawn from g, which
+    `Levels` tells, is kept with probability min(1, p⋆/g), and drawn from (p⋆ − g)₊
+    otherwise, so that it follows p⋆.
     """
 
     # NOTE[DIFF]: the paper's answers are its network's alone.
 
     share: Tensor
-    moves: Tensor
+    follows: Tensor
     reach: Tensor
     in_median: Tensor | None
+    atom_number: Tensor
 
     def __init__(
         self,
         trees: Sequence[ColumnTrees],
         share: Tensor,
-        moves: Tensor,
+        follows: Tensor,
         *,
+        atoms: Atoms,
         stretch: Stretch,
         levels: Sequence[Levels],
         scores: Scores,
@@ -97,14 +104,26 @@ class Polish(nn.Module):
         self._grove = Grove(trees)
         self._first = [int(one.place[0]) for one in trees]
         self.levels = nn.ModuleList(levels)
+        for part in fields(Atoms):
+            self.register_buffer(f"atom_{part.name}", getattr(atoms, part.name))
         self.stretch = stretch
         self.scores = scores
         self.margins = margins
         self.register_buffer("share", share)
-        self.register_buffer("moves", moves)
+        self.register_buffer("follows", follows)
         far = torch.full_like(share, torch.inf) if reach is None else reach
         self.register_buffer("reach", far)
         self.register_buffer("in_median", in_median)
+
+    @property
+    def atoms(self) -> Atoms:
+        """Values that numbers repeat."""
+        return Atoms(*(getattr(self, f"atom_{part.name}") for part in fields(Atoms)))
+
+    @property
+    def moves(self) -> Tensor:
+        """Numbers without atoms, whose draws go all the way, flags of shape (d,)."""
+        return (self.follows > 0).index_fill(0, self.atom_number, False)
 
     def with_trees(self, trees: Sequence[ColumnTrees]) -> Polish:
         """Return the same with other trees of the same columns."""
@@ -112,7 +131,8 @@ class Polish(nn.Module):
         return Polish(
             trees,
             self.share,
-            self.moves,
+            self.follows,
+            atoms=self.atoms,
             stretch=self.stretch,
             levels=levels,
             scores=self.scores,
@@ -157,11 +177,18 @@ class Polish(nn.Module):
 
     def moved(self, drawn: Tensor, center: Center, *, stretched: bool) -> Tensor:
         """Return draws whose numbers, and scores of them, are where they belong."""
-        apart, numbers = drawn - center.networks, self.moves
+        apart, numbers = drawn - center.networks, self.follows > 0
         if stretched:
             apart, numbers = self.stretch(apart), numbers | self.stretch.acts
-        middle = torch.where(self.moves, center.polished, center.networks)
-        return torch.where(numbers, middle + apart, drawn)
+        return torch.where(numbers, self.middle(center) + apart, drawn)
+
+    def middle(self, center: Center) -> Tensor:
+        """Return what draws of rows are to be around, not the networks' mean."""
+        aim, atoms = center.polished, self.atoms
+        if len(atoms.flag):
+            go = atoms.beside(center.polished) - atoms.beside(center.networks)
+            aim = torch.where(self.moves, aim, center.networks + go)
+        return torch.lerp(center.networks, aim, self.follows)
 
     def move(
         self,

@@ -27,9 +27,11 @@ from macfm.flow import (
     GuidedEnsemble,
     make_network,
 )
+from macfm.imputer._beside import atoms_of
 from macfm.imputer._device import resolve_device
 from macfm.imputer._model import FittedModel
 from macfm.imputer._model_file import (
+    VERSION,
     ModelContents,
     open_model,
     pack,
@@ -96,7 +98,8 @@ def load_imputer(cls: type, path: str | os.PathLike[str], *, device: str | None)
     contents = open_model(path)
     with reading(path):
         imputer = _imputer(cls, contents)
-    if contents.version == 1 and contents.settings.get("mask_input"):
+    first = "guide" not in contents.settings  # also if it was read and saved again
+    if first and contents.settings.get("mask_input"):
         warn_user(
             f"{os.fspath(path)} holds a model of macfm "
             f"{contents.versions.get('macfm')}, whose network can be misled by holes "
@@ -151,6 +154,7 @@ def _contents(imputer: Any) -> ModelContents:
             "pandas": pd.__version__,
             "scikit-learn": sklearn.__version__,
         },
+        version=VERSION,
     )
 
 
@@ -310,7 +314,10 @@ def _network(contents: ModelContents, settings: Settings) -> nn.Module | None:
         if calm is not None:
             network.calm = _calm(calm, settings, d=encoder.d)
         if contents.polish:
-            network.polish = from_arrays(contents.polish, group=encoder.group)
+            atoms = atoms_of(encoder)
+            network.polish = from_arrays(
+                contents.polish, group=encoder.group, atoms=atoms
+            )
         return network.eval()
     if contents.polish:
         raise ValueError("there are trees but no guide")

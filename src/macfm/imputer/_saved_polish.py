@@ -10,6 +10,7 @@ import torch
 from macfm.flow import (
     MAX_COORDINATES,
     MAX_STEP,
+    Atoms,
     ColumnTrees,
     Levels,
     Margins,
@@ -39,7 +40,7 @@ def to_arrays(polish: Polish) -> dict[str, np.ndarray]:
     arrays = {"share": polish.share.cpu().numpy()}
     for name in Stretch.PARTS:
         arrays[name] = getattr(polish.stretch, name).cpu().numpy()
-    arrays["moves"] = polish.moves.cpu().numpy().astype(np.uint8)
+    arrays["follows"] = polish.follows.cpu().numpy()
     arrays["reach"] = polish.reach.cpu().numpy()
     if polish.in_median is not None:
         arrays["in_median"] = polish.in_median.cpu().numpy()
@@ -63,18 +64,20 @@ def to_arrays(polish: Polish) -> dict[str, np.ndarray]:
     return arrays
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polish:
+def from_arrays(
+    arrays: Mapping[str, np.ndarray], *, group: np.ndarray, atoms: Atoms
+) -> Polish:
     """Undo `to_arrays`; ValueError for anything that it does not give.
 
-    ``group`` is the column of each coordinate, shape ``(d,)``.
+    ``group`` is the column of each coordinate, shape ``(d,)``, and ``atoms`` are the
+    values that numbers repeat.
     """
     d, left = len(group), dict(arrays)
     share, stretch = _numbers(left, "share", (d,)), _stretch(left, d)
-    moves = left.pop("moves", None)
-    if moves is None or moves.shape != (d,) or moves.dtype != np.uint8:
-        raise ValueError("moves must be a flag for each coordinate")
-    if not ((share >= 0) & (share <= 1)).all():
-        raise ValueError("a share is out of its range")
+    follows = _follows(left, d)
+    for part in (share, follows):
+        if not ((part >= 0) & (part <= 1)).all():
+            raise ValueError("a share is out of its range")
     # files of before have neither
     in_median = _numbers(left, "in_median", (d,)) if "in_median" in left else None
     if in_median is not None and not ((in_median >= 0) & (in_median <= 1)).all():
@@ -92,10 +95,11 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polis
     margins = _margins(left, d)
     if left:
         raise ValueError(f"{sorted(left)[0]!r} belongs to no trees")
-    tensors = (torch.from_numpy(part.copy()) for part in (share, moves > 0))
+    tensors = (torch.from_numpy(part.copy()) for part in (share, follows))
     return Polish(
         trees,
         *tensors,
+        atoms=atoms,
         stretch=stretch,
         levels=levels,
         scores=scores,
@@ -103,6 +107,16 @@ def from_arrays(arrays: Mapping[str, np.ndarray], *, group: np.ndarray) -> Polis
         reach=torch.from_numpy(reach.copy()),
         in_median=None if in_median is None else torch.from_numpy(in_median.copy()),
     )
+
+
+def _follows(left: dict[str, np.ndarray], d: int) -> np.ndarray:
+    """Read how far draws go with the trees; files of before have flags."""
+    if "moves" not in left:
+        return _numbers(left, "follows", (d,))
+    moves = left.pop("moves")
+    if moves.shape != (d,) or moves.dtype != np.uint8:
+        raise ValueError("moves must be a flag for each coordinate")
+    return (moves > 0).astype(np.float32)
 
 
 def _stretch(left: dict[str, np.ndarray], d: int) -> Stretch:

@@ -9,6 +9,7 @@ import numpy as np
 from macfm.table._atoms import AtomCodec, offsets_of, shares_of
 from macfm.table._column import ColumnData, ColumnSchema
 from macfm.table._limits import Limit, fold, squeeze
+from macfm.table._often import Often, decimals_of
 from macfm.table._ticks import NANOSECONDS, advance, before, distance, join, snap, split
 from macfm.table._transform import SCORE, TRANSFORM_ARRAYS, NumericTransform
 
@@ -34,6 +35,11 @@ class NumberCodec:
     limits: tuple[Limit, ...] = ()
     #: The map from distances to normal scores, if the column has them.
     score: NumericTransform | None = None
+    #: Values that come back. None of them, as in models of earlier versions, are drawn
+    #: as float32 has them.
+    often: Often | None = None
+    #: To how many decimals draws are rounded; 0 if they are not.
+    decimals: int = 0
 
     @classmethod
     def fit(cls, column: ColumnSchema, data: ColumnData) -> NumberCodec:
@@ -48,7 +54,9 @@ class NumberCodec:
         shares = shares_of(offsets_of(column, origin), seen)
         atoms = AtomCodec.make(column, origin, transform, shares)
         score = NumericTransform.fit(seen, "score") if column.scores else None
-        return cls(column, origin, transform, atoms, limits, score)
+        often = Often.fit(seen, atoms.offsets, transform)
+        decimals = decimals_of(seen) if column.kind == "numeric" else 0
+        return cls(column, origin, transform, atoms, limits, score, often, decimals)
 
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
         """Return x of shape (n, width) and the flag of what it says, shape (n,)."""
@@ -92,6 +100,8 @@ class NumberCodec:
         """
         offset = self.transform.inverse(x[:, 0])
         offset = (fold if drawn else squeeze)(offset, self.limits)
+        if drawn:
+            offset = self._as_seen(offset, x[:, 0])
         offset = self.atoms.restore(offset, x[:, : self.flags.stop])
         if self.column.role == "time":
             return self._times(offset, target)
@@ -110,6 +120,12 @@ class NumberCodec:
             assert target.float_type is not None
             return to_floats(integers.astype(float), target.float_type, lo, hi)
         return integers
+
+    def _as_seen(self, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Write draws as the column's own values are written."""
+        if self.decimals:
+            offset = np.round(offset, self.decimals)
+        return offset if self.often is None else self.often.restore(offset, x)
 
     def _off_ends(self, values: np.ndarray) -> np.ndarray:
         """Move floats off a limit on which no observed value lies."""
@@ -141,6 +157,10 @@ class NumberCodec:
         if self.score is not None:
             scored = self.score.to_arrays()
             told |= {SCORE + name: array for name, array in scored.items()}
+        if self.often is not None and len(self.often.offsets):
+            told["often"] = self.often.offsets
+        if self.decimals:
+            told["decimals"] = np.array(self.decimals, dtype=np.int64)
         return told | limits | shares
 
     @classmethod
@@ -161,7 +181,11 @@ class NumberCodec:
         if column.scores:
             scored = {name: arrays[SCORE + name] for name in TRANSFORM_ARRAYS}
             score = NumericTransform.from_arrays(scored)
-        return cls(column, origin, transform, atoms, limits, score)
+        often = None
+        if "often" in arrays:
+            often = Often.make(arrays["often"], transform)
+        decimals = int(arrays.get("decimals", 0))
+        return cls(column, origin, transform, atoms, limits, score, often, decimals)
 
 
 def _ends(column: ColumnSchema, origin: int) -> dict[int, float]:

@@ -12,6 +12,7 @@ import pandas as pd
 from macfm.table._atoms import MAX_ATOMS
 from macfm.table._categories import category_key
 from macfm.table._column import FAMILIES, KINDS, ColumnSchema, categories_of
+from macfm.table._often import MAX_DECIMALS
 from macfm.table._ticks import NANOSECONDS
 from macfm.table._transform import N_LANDMARKS, SCORE, TRANSFORM_ARRAYS
 
@@ -139,6 +140,7 @@ def check_arrays(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> None
             names = {own, *TRANSFORM_ARRAYS}
             names |= _check_limits(column, arrays)
             names |= {"shares"} if column.atoms else set()
+            names |= _check_written(column, arrays)
             score = {name: SCORE + name for name in TRANSFORM_ARRAYS}
             names |= set(score.values()) if column.scores else set()
             _need(set(arrays) == names, "its fields")
@@ -195,6 +197,19 @@ def _check_limits(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> set
         _need(len(flags) == 2 and set(flags) <= {0.0, 1.0}, side)
         _need(target <= knee if side == "low" else target >= knee, side)
     return sides
+
+
+def _check_written(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> set[str]:
+    """Check how draws are written and return its names; either may be left out."""
+    names = set() if column.kind == "ordinal" else {"often", "decimals"} & set(arrays)
+    if "often" in names:
+        often = _array(arrays, "often", np.float64, 1)
+        _need(len(often) and (np.diff(often) > 0).all(), "often")
+    if "decimals" in names:
+        _need(column.kind == "numeric", "decimals")
+        decimals = _array(arrays, "decimals", np.int64, 0)
+        _need(1 <= decimals <= MAX_DECIMALS, "decimals")
+    return names
 
 
 def _check_origin(column: ColumnSchema, digits: np.ndarray) -> None:

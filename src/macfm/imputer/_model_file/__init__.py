@@ -5,6 +5,7 @@ tells what is inside.
 """
 
 from macfm.imputer._model_file._container import (
+    VERSION,
     ModelFileError,
     pack,
     read,
@@ -15,6 +16,7 @@ from macfm.imputer._model_file._describe import describe_model
 from macfm.imputer._model_file._open import open_model, reading
 
 __all__ = [
+    "VERSION",
     "ModelContents",
     "ModelFileError",
     "describe_model",

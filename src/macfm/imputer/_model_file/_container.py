@@ -19,7 +19,7 @@ from macfm import _replace
 from macfm._errors import MacfmError
 
 FORMAT = "macfm model"
-VERSION = 7
+VERSION = 8
 """Version of the layout; files of a higher one are refused."""
 
 MAX_HEADER = 100_000_000
@@ -78,8 +78,10 @@ def pack(model: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> bytes:
     return head + body
 
 
-def read(source: str | os.PathLike[str] | bytes) -> tuple[Any, dict[str, np.ndarray]]:
-    """Return model and tensors of a file, or of its bytes, once both are verified.
+def read(
+    source: str | os.PathLike[str] | bytes,
+) -> tuple[Any, dict[str, np.ndarray], int]:
+    """Return model, tensors and version of a file, or of its bytes, once verified.
 
     Raises
     ------
@@ -96,7 +98,7 @@ def read(source: str | os.PathLike[str] | bytes) -> tuple[Any, dict[str, np.ndar
         return _read(file, size=state.st_size)
 
 
-def _read(file: BinaryIO, *, size: int) -> tuple[Any, dict[str, np.ndarray]]:
+def _read(file: BinaryIO, *, size: int) -> tuple[Any, dict[str, np.ndarray], int]:
     start = file.read(8)
     n_header = int.from_bytes(start, "little")
     if len(start) < 8 or not 2 <= n_header <= MAX_HEADER or n_header > size - 8:
@@ -118,7 +120,8 @@ def _read(file: BinaryIO, *, size: int) -> tuple[Any, dict[str, np.ndarray]]:
     if _digest(body) != content["tensors_sha256"]:
         raise _damaged()
     tensors = load_tensors(start + header + body)
-    return content["model"], {name: array.copy() for name, array in tensors.items()}
+    copied = {name: array.copy() for name, array in tensors.items()}
+    return content["model"], copied, content["version"]
 
 
 def _parsed(header: bytes) -> tuple[dict[str, Any], dict[str, Any]]:

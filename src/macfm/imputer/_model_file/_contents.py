@@ -49,12 +49,8 @@ class ModelContents:
     versions: Mapping[str, str]
     """Versions of macfm and what it stands on, when the model was saved."""
 
-    @property
-    def version(self) -> int:
-        """Format of the file, told by the settings that each of them brought."""
-        brought = ("guide", "n_trees", "weigh_cells", "scores", "margins", "mean_steps")
-        known = [k for k, name in enumerate(brought, 2) if name in self.settings]
-        return max(known, default=1)
+    version: int
+    """Format of the file."""
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON fields and tensors."""
@@ -87,9 +83,12 @@ class ModelContents:
 
     @classmethod
     def from_parts(
-        cls, fields: Any, tensors: Mapping[str, np.ndarray]
+        cls, fields: Any, tensors: Mapping[str, np.ndarray], version: int
     ) -> ModelContents:
-        """Undo ``to_parts``; ValueError for anything it does not give."""
+        """Undo ``to_parts``; ValueError for anything it does not give.
+
+        ``version`` is the format of the file.
+        """
         fields = _exact(fields, "the model", set(_FIELDS))
         for name, check in _FIELDS.items():
             check(fields[name])
@@ -115,6 +114,7 @@ class ModelContents:
             named=taken["named"],
             output=taken["output"],
             versions=fields["versions"],
+            version=version,
         )
 
 

@@ -122,6 +122,11 @@ def _reveals(contents: ModelContents) -> list[str]:
     bent = contents.polish.get("margins.place")
     if bent is not None:
         sentences.append(f"Of {_columns(len(bent))} it holds values near 33 quantiles.")
+    often = sum(name.endswith(".often") for name in contents.encoder.to_arrays())
+    if often:
+        sentences.append(
+            f"Of {_columns(often)} it holds values that one cell in 200 has, or more."
+        )
     if contents.networks:
         sentences.append(
             "It holds no row, but its weights were learned from the rows, and a "
