@@ -126,7 +126,7 @@ def test_info_tells_what_the_model_reveals(folder, done, model):
     out = done("info", model).stdout
     assert max(map(len, out.splitlines())) <= 80
     told = " ".join(out.split())
-    assert told.startswith("m.macfm: a macfm model, format 7, ")
+    assert told.startswith("m.macfm: a macfm model, format 8, ")
     assert "Saved with macfm " in told
     assert "4 steps" in told
     assert "seed 3" in told

@@ -128,6 +128,7 @@ def test_a_table_without_rows_or_columns():
         ("dates_as_text", ["2024-03-01", "2024-03-02"] * 50, "such as '2024-03-01'"),
         ("numbers_as_text", ["1.5", "2"] * 49 + ["3", "<1"], "holds numbers"),
         ("percentages_as_text", [f"{k / 7:.2f} %" for k in range(100)], "the sign out"),
+        ("spellings", ["north", "south", "North "] * 33 + ["x"], "write them alike"),
         ("missing_mark", ["a", "b", "?", "b"] * 25, "holds '?' in 25 rows"),
         ("missing_mark", [1.5, 2.5, -999.0, 4.5] * 25, "holds -999 in 25 rows"),
         ("unsupported", [1, "a"] * 50, "mixes types"),

@@ -146,3 +146,14 @@ def test_percentages_are_no_identifiers():
     assert "holds percentages as text, such as '0.0%'" in found
     assert "identifier" not in found
     assert told({"ejection": entries}, ignore=["ejection"]) == []
+
+
+@pytest.mark.parametrize("other", ["Yes", " yes", "YES ", "yes\t"])
+def test_categories_in_two_spellings_are_named(other):
+    entries = ["yes", "no", other] * 9
+    [found] = told({"smoker": entries})
+    assert "differ in case or spaces alone" in found
+    assert repr(other) in found
+    assert "categorical=['smoker']" in found
+    assert told({"smoker": entries}, categorical=["smoker"]) == []
+    assert told({"smoker": ["yes", "no", "y es"] * 9}) == []

@@ -15,7 +15,12 @@ from macfm.profile._columns import ColumnProfile
 from macfm.profile._plain import listed, number
 from macfm.profile._reading import Reading, read
 from macfm.profile._skips import Skip
-from macfm.table import NUMBER, are_percentages, number_mark
+from macfm.table import (
+    NUMBER,
+    are_percentages,
+    number_mark,
+    same_but_for_spelling,
+)
 
 SKIP = "does_not_apply"
 """Code of the findings that `TableProfile.skips` has in detail."""
@@ -200,6 +205,15 @@ def _texts(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
         values = [value for value in values if value.lower() not in _TEXT_MARKS]
         if not values:
             continue
+        alike = same_but_for_spelling(dict.fromkeys(map(str, some)))
+        if alike and not c.identifier_like:
+            yield Finding(
+                "spellings",
+                (c.name,),
+                f"{c.name!r} has categories that differ in case or spaces alone, such "
+                f"as {' and '.join(map(repr, alike[0]))}: write them alike if they are "
+                "the same.",
+            )
         if _mostly(values, _DATE):
             yield Finding(
                 "dates_as_text",

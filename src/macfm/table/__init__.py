@@ -18,7 +18,12 @@ from macfm.table._column import (
 from macfm.table._encoder import Encoded, EncodedAtoms, EncodedScores, TableEncoder
 from macfm.table._expression import column_text
 from macfm.table._flags import append_flags
-from macfm.table._hints import NUMBER, are_percentages, number_mark
+from macfm.table._hints import (
+    NUMBER,
+    are_percentages,
+    number_mark,
+    same_but_for_spelling,
+)
 from macfm.table._io import Cells, Table, as_table
 from macfm.table._schema import TableSchema, check_columns, retype_empty
 from macfm.table._settle import Wishes, is_mask, read_wishes
@@ -52,6 +57,7 @@ __all__ = [
     "number_mark",
     "read_wishes",
     "retype_empty",
+    "same_but_for_spelling",
     "seldom_repeats",
     "to_tagged",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,31 @@ def warn_spoiled(name: Hashable, seen: np.ndarray) -> None:
     said += f"{str(texts[others[0]])!r}, {are} not; make these missing and the rest "
     said += "numbers, or pass {categorical} if they are codes"
     warn_user(Said(said, categorical=[name]))
+
+
+def same_but_for_spelling(texts: Iterable[str]) -> list[list[str]]:
+    """Group texts that differ in case and spaces alone, those that have another such.
+
+    Examples
+    --------
+    >>> same_but_for_spelling(["yes", "no", "Yes", "not known"])
+    [['yes', 'Yes']]
+    """
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        alike.setdefault(" ".join(text.casefold().split()), []).append(text)
+    return [group for group in alike.values() if len(group) > 1]
+
+
+def warn_spelling(name: Hashable, categories: Iterable[str]) -> None:
+    """Warn of categories that may be the same in another spelling."""
+    groups = same_but_for_spelling(categories)
+    if groups:
+        alike = " and ".join(map(repr, groups[0]))
+        said = f"column {name!r} has categories that differ in case or spaces alone, "
+        said += f"such as {alike}, and each is one of its own; write them alike, or "
+        said += "pass {categorical} if they are not the same"
+        warn_user(Said(said, categorical=[name]))
 
 
 def number_mark(seen: np.ndarray) -> float | None:

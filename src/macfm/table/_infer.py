@@ -31,6 +31,7 @@ from macfm.table._hints import (
     warn_codes,
     warn_marks,
     warn_percentages,
+    warn_spelling,
     warn_spoiled,
 )
 from macfm.table._io import Table
@@ -167,6 +168,7 @@ def _kind(
             _warn_identifiers(data.name, len(seen), len(categories))
             if unnamed:
                 warn_spoiled(data.name, seen)
+                warn_spelling(data.name, categories)
     encoding = _encoding(len(categories), max_one_hot=max_one_hot)
     return replace(column, kind=kind, categories=categories, **encoding)
 
