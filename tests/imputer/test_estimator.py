@@ -703,7 +703,7 @@ def test_network_stopped_half_way_does_not_spoil_a_finished_one(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "place", ["macfm.flow._forest._packed", "macfm.imputer._training.leave_out"]
+    "place", ["macfm.flow._forest._packed", "macfm.imputer._hearing.leave_out"]
 )
 def test_interrupting_the_trees_keeps_the_networks(monkeypatch, place):
     def impatient(*args, **kwargs):
@@ -719,15 +719,15 @@ def test_interrupting_the_trees_keeps_the_networks(monkeypatch, place):
 
 
 def test_trees_are_told_what_is_left_of_the_budget(monkeypatch):
-    import macfm.imputer._training as training
+    import macfm.imputer._hearing as hearing
 
-    grow, told = training.fit_trees, []
+    grow, told = hearing.fit_trees, []
 
     def asked(*args, max_seconds, **kwargs):
         told.append(max_seconds)
         return grow(*args, max_seconds=0.0, **kwargs)
 
-    monkeypatch.setattr(training, "fit_trees", asked)
+    monkeypatch.setattr(hearing, "fit_trees", asked)
     x = array()
     model = imputer(budget=60.0).fit(x)
     (seconds,) = told
@@ -739,9 +739,10 @@ def test_trees_are_told_what_is_left_of_the_budget(monkeypatch):
 def test_trees_are_grown_by_more_threads_than_a_small_network_is_trained_by(
     monkeypatch,
 ):
+    import macfm.imputer._hearing as hearing
     import macfm.imputer._training as training
 
-    train, grow, told = training.train, training.fit_trees, set()
+    train, grow, told = training.train, hearing.fit_trees, set()
 
     def by_one(*args, **kwargs):
         results = train(*args, **kwargs)
@@ -753,7 +754,7 @@ def test_trees_are_grown_by_more_threads_than_a_small_network_is_trained_by(
         return grow(*args, n_jobs=n_jobs, **kwargs)
 
     monkeypatch.setattr(training, "train", by_one)
-    monkeypatch.setattr(training, "fit_trees", asked)
+    monkeypatch.setattr(hearing, "fit_trees", asked)
     monkeypatch.setattr("macfm.imputer._device.worthwhile_threads", lambda n: 2)
     before = torch.get_num_threads()
     imputer().fit(array())
@@ -786,19 +787,19 @@ def test_in_a_hurry_fewer_cells_tell_of_trust(monkeypatch, pace, in_full):
 
 
 def test_few_rows_are_left_out_in_turn_and_many_are_not(monkeypatch):
-    import macfm.imputer._training as training
+    import macfm.imputer._hearing as hearing
 
-    leave_out, n_asked = training.leave_out, []
+    leave_out, n_asked = hearing.leave_out, []
 
     def asked(rows, **kwargs):
         n_asked.append(rows.n_rows)
         return leave_out(rows, **kwargs)
 
-    monkeypatch.setattr(training, "leave_out", asked)
+    monkeypatch.setattr(hearing, "leave_out", asked)
     x = array()
     few = imputer().fit(x)
     assert n_asked == [len(x)]
-    monkeypatch.setattr(training, "_FOLDED_ROWS", len(x))
+    monkeypatch.setattr(hearing, "_FOLDED_ROWS", len(x))
     many = imputer().fit(x)
     imputer(n_trees=0).fit(x)  # there is nothing to hear about
     assert len(n_asked) == 1
@@ -807,9 +808,10 @@ def test_few_rows_are_left_out_in_turn_and_many_are_not(monkeypatch):
 
 
 def test_folds_that_time_does_not_allow_are_not_heard(monkeypatch):
+    import macfm.imputer._hearing as hearing
     import macfm.imputer._training as training
 
-    leave_out, calibrate, n_heard, late = training.leave_out, training.calibrate, [], []
+    leave_out, calibrate, n_heard, late = hearing.leave_out, hearing.calibrate, [], []
 
     def slow(rows, **kwargs):
         for fold in leave_out(rows, **kwargs):
@@ -820,8 +822,8 @@ def test_folds_that_time_does_not_allow_are_not_heard(monkeypatch):
         n_heard.append(len(folds))
         return calibrate(held_out, folds, **kwargs)
 
-    monkeypatch.setattr(training, "leave_out", slow)
-    monkeypatch.setattr(training, "calibrate", heard)
+    monkeypatch.setattr(hearing, "leave_out", slow)
+    monkeypatch.setattr(hearing, "calibrate", heard)
     left = training._Course._seconds_left
     monkeypatch.setattr(
         training._Course, "_seconds_left", lambda course: -1 if late else left(course)
@@ -831,15 +833,15 @@ def test_folds_that_time_does_not_allow_are_not_heard(monkeypatch):
     assert n_heard == [0]
     assert len(late) == 1  # and nobody waits for the rest
     monkeypatch.undo()
-    monkeypatch.setattr(training, "calibrate", heard)
+    monkeypatch.setattr(hearing, "calibrate", heard)
     imputer().fit(x)
     assert n_heard == [0, 4]
 
 
 def test_trees_that_cannot_all_be_grown_again_in_time_stay_as_they_were(monkeypatch):
-    import macfm.imputer._training as training
+    import macfm.imputer._hearing as hearing
 
-    fit_trees, forests = training.fit_trees, []
+    fit_trees, forests = hearing.fit_trees, []
 
     def short(x, *args, only, **kwargs):
         trees = fit_trees(x, *args, only=only, **kwargs)
@@ -848,7 +850,7 @@ def test_trees_that_cannot_all_be_grown_again_in_time_stay_as_they_were(monkeypa
         forests.append(trees)
         return trees
 
-    monkeypatch.setattr(training, "fit_trees", short)
+    monkeypatch.setattr(hearing, "fit_trees", short)
     model = imputer().fit(array())
     kept = model.network_.polish.trees
     first, again = forests[0], forests[-1]

@@ -1,6 +1,7 @@
 """Networks trained side by side, as on a GPU, are those trained one by one."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -148,8 +149,8 @@ def test_a_finished_network_is_kept_and_one_that_was_interrupted_beside_it_is_no
     def shorter(course, k, *given, **others):
         longest = course.settings
         if k == 1:  # it ends while the first one is still at work
-            train = training_module.replace(longest.train, max_steps=20)
-            course.settings = training_module.replace(longest, train=train)
+            train = replace(longest.train, max_steps=20)
+            course.settings = replace(longest, train=train)
         try:
             return begin(course, k, *given, **others)
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -15,28 +15,17 @@ from torch import Tensor, nn
 from macfm.flow import (
     N_KNOTS,
     Atoms,
-    Calibration,
-    ColumnTrees,
     Ensemble,
     Evaluation,
-    Fill,
     GuidedEnsemble,
     RowConfig,
     Scores,
-    SolverConfig,
     TrainingRows,
     TrainResult,
-    Validation,
-    Witness,
     as_records,
-    calibrate,
     cell_variances,
     cells_of,
-    find_calm,
-    fit_trees,
-    leave_out,
     make_network,
-    mean_rows,
     measure_balance,
     measure_trust,
     no_better_than_mean,
@@ -48,24 +37,13 @@ from macfm.flow import (
 from macfm.imputer._begun import Begun, Guesses, is_cut_short
 from macfm.imputer._budget import ran_out_of_time, within_budget
 from macfm.imputer._device import reproducible
+from macfm.imputer._hearing import Hearing
 from macfm.imputer._progress import training_progress
 from macfm.imputer._settings import Settings
 
-# Below this many rows trees are grown again from all of them, held-out ones included.
-_FEW_ROWS = 2_000
-# Below this many, all are left out in turn to hear what trees are worth, with a part of
-# the trees: held-out rows are too few to tell.
-_FOLDED_ROWS = 1_500
-_N_FOLDS = 4
-_FOLD_TREES = 3
-# Share of what is left of a budget after training that growing trees may take: they
-# have to be judged too.
-_GROWING_SHARE = 0.75
 # Share of what is left of a budget that all hidden cells of held-out rows may take to
 # tell of trust; if it were more, those of one mask must do.
 _TRUST_SHARE = 0.1
-# Draws are judged by this solver: that of the read-out may change after fit.
-_SOLVER = SolverConfig("heun", n_steps=6, grid="uniform", grid_beta=2.0)
 
 
 @dataclass(frozen=True)
@@ -358,103 +336,23 @@ class _Course:
         done = self.interrupted or self.starved or self._seconds_left() <= 0
         if isinstance(network, GuidedEnsemble) and not (at_rest or done):
             try:
-                found = self._polish(network, known)
+                found = self._hearing().hear(network, known)
                 network.polish = found.polish
                 return found.mean
             except KeyboardInterrupt:
                 self.interrupted = True
         return known.mean(network, path=path)
 
-    def _polish(self, network: GuidedEnsemble, known: Validation) -> Calibration:
-        """Grow trees in the time that is left, and hear what held-out rows say."""
-        rows, settings = self.rows, self.settings
-        n_trees = settings.values["n_trees"]
-        hurried = math.isfinite(self._seconds_left())
-        # Trees would see fewer rows, each filled in more steps, in the same time.
-        if settings.values["mean_steps"] > 1 and not (n_trees and hurried):
-            network.calm = find_calm(
-                network,
-                known,
-                n_steps=settings.values["mean_steps"],
-                group=self.group,
-                is_num=self.is_num,
-                path=settings.path,
-            )
-        fill = partial(mean_rows, network, path=settings.path)
-        trees, folds, began = [], [], time.perf_counter()
-        if n_trees:
-            trees = self._trees(rows.x, rows.observed, rows.weights, fill=fill)
-        seconds = time.perf_counter() - began
-        if trees and 2 * seconds < self._seconds_left():
-            folds = self._folds()
-        whole = rows.with_held_out()
-        found = calibrate(
-            Witness(network, trees, known),
-            folds,
-            levels=rows.levels,
-            atoms=rows.atoms,
-            scores=rows.scores,
-            margins=settings.values["margins"],
-            hurried=hurried,
-            x=whole[0],
-            observed=whole[1],
+    def _hearing(self) -> Hearing:
+        return Hearing(
+            rows=self.rows,
+            settings=self.settings,
             group=self.group,
             is_num=self.is_num,
-            path=settings.path,
-            solver=_SOLVER,
-            generator=torch.Generator(self.group.device).manual_seed(self.seed),
+            seed=self.seed,
+            n_threads=self.n_threads,
+            seconds_left=self._seconds_left,
         )
-        polish, few = found.polish, len(rows.x) < _FEW_ROWS
-        in_time = seconds < _GROWING_SHARE * self._seconds_left()
-        if len(polish.trees) and few and in_time:
-            grown = self._trees(*whole, fill=fill, only=polish.share > 0)
-            if len(grown) == len(polish.trees):  # there was time for all of them
-                return replace(found, polish=polish.with_trees(grown))
-        return found
-
-    def _trees(
-        self,
-        x: Tensor,
-        observed: Tensor,
-        weights: Tensor | None,
-        *,
-        fill: Fill,
-        part: int = 1,
-        only: Tensor | None = None,
-    ) -> list[ColumnTrees]:
-        """Grow a part of the trees from rows that are filled so, in the time left."""
-        return fit_trees(
-            x,
-            observed,
-            weights=weights,
-            group=self.group,
-            fill=fill,
-            n_trees=-(-self.settings.values["n_trees"] // part),
-            n_jobs=self.n_threads,
-            rng=np.random.default_rng(self.seed),
-            max_seconds=_GROWING_SHARE * self._seconds_left(),
-            only=only,
-        )
-
-    def _folds(self) -> list[Witness]:
-        """Hear about few rows from those that are not among them; none in a hurry."""
-        if self.rows.n_rows >= _FOLDED_ROWS:
-            return []
-        path, witnesses = self.settings.path, []
-        for fold in leave_out(
-            self.rows, n_folds=_N_FOLDS, group=self.group, path=path, seed=self.seed
-        ):
-            trees = self._trees(
-                fold.x,
-                fold.observed,
-                fold.weights,
-                fill=partial(mean_rows, fold.guide, path=path),
-                part=_FOLD_TREES,
-            )
-            witnesses.append(Witness(fold.guide, trees, fold.validation))
-            if self._seconds_left() <= 0:  # others would be heard more than these
-                return []
-        return witnesses
 
     def _seconds_left(self) -> float:
         """Return what is left of the time budget, infinitely much without one."""
