@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from macfm.judge.learned._base import Columns, Rows
-from macfm.judge.learned._tokens import Lots
+from macfm.judge.learned._tokens import Lots, attend
 from macfm.judge.learned.tabcsdi import Noise, NoisePredictor, TabCSDI
 from macfm.judge.methods import METHODS
 
@@ -174,6 +174,29 @@ def test_samples_together_are_what_they_are_one_by_one():
     torch.testing.assert_close(together, torch.cat(single))
     assert (together[0] != together[1])[~shown].all()
     assert torch.equal(together[:, shown], together[:1, shown].expand(3, -1))
+
+
+@pytest.mark.parametrize("grad", [True, False])
+def test_attention_that_can_be_compiled_is_the_encoders_own(grad):
+    model, (x, _) = untrained(), rows(40)
+    layer = model.network.layers[0].attend
+    tokens = x[..., None] * torch.linspace(-1, 1, 32)
+    with torch.set_grad_enabled(grad):
+        torch.testing.assert_close(attend(layer, tokens), layer(tokens))
+
+
+def test_a_coarse_network_tells_nearly_the_same(toy):
+    network = trained(toy).model_.network
+    x = torch.randn(300, 8, generator=generator())
+    shown = torch.rand(300, 8, generator=generator()) < 0.6
+    level = torch.arange(300) % 15
+    with torch.no_grad():
+        told = network(x, -x, shown, level)
+        coarsely = network.coarse()(x, -x, shown, level)
+    assert coarsely.dtype == told.dtype == torch.float32
+    gap = (coarsely - told).square().mean().sqrt() / told.std()
+    assert 1e-4 < gap < 0.02
+    assert {part.dtype for part in network.parameters()} == {torch.float32}
 
 
 def test_it_comes_nearer_to_the_best_than_the_mean_does(toy):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from macfm.judge.learned._base import Columns
 
@@ -15,6 +16,23 @@ def sine_code(n: int, width: int) -> Tensor:
     half = torch.arange(width // 2, dtype=torch.float64)
     angle = torch.arange(n)[:, None] * torch.exp(-math.log(1e4) * half / (width // 2))
     return torch.cat([angle.sin(), angle.cos()], dim=1).float()
+
+
+def attend(layer: nn.TransformerEncoderLayer, tokens: Tensor) -> Tensor:
+    """Return what a trained encoder layer makes of tokens ``(n, d, width)``.
+
+    That is the layer itself, without dropout, in operations that can be compiled
+    together.
+    """
+    heads = layer.self_attn
+    weight, bias = heads.in_proj_weight, heads.in_proj_bias
+    split = F.linear(tokens, weight, bias).unflatten(-1, (3, heads.num_heads, -1))
+    query, key, value = split.permute(2, 0, 3, 1, 4)
+    seen = F.scaled_dot_product_attention(query, key, value)
+    seen = heads.out_proj(seen.transpose(1, 2).flatten(2))
+    tokens = layer.norm1(tokens + seen)
+    inner = layer.activation(layer.linear1(tokens))
+    return layer.norm2(tokens + layer.linear2(inner))
 
 
 class Lots:
