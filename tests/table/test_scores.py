@@ -66,7 +66,7 @@ def test_a_hundred_cells_are_enough(n, expected):
     assert fit(frame).schema.columns[0].scores is expected
 
 
-@pytest.mark.parametrize(("n", "expected"), [(599, False), (600, True)])
+@pytest.mark.parametrize(("n", "expected"), [(719, False), (720, True)])
 def test_many_columns_ask_for_more_cells(n, expected):
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(n, 60)))
     frame[0] = incomes(n)

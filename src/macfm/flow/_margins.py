@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from macfm.flow._atoms import Atoms
 from macfm.flow._scores import read_off
+from macfm.flow._steps import stepped
 
 # Quantiles at which draws and true values are held against each other.
 _QUANTILES = np.clip(np.linspace(0.0, 1.0, 33), 0.004, 0.996)
@@ -26,10 +27,6 @@ _FAR = 2e6
 # How much the cut of an atom may depend on its probability.
 _SLOPES = np.linspace(-1.0, 1.0, 21)
 _NO_WORSE = 1e-4
-# A value comes back if so many cells hold it, and this share of them.
-_LEAST_CELLS, _LEAST_SHARE = 5, 0.01
-# What makes a line rise where it stays, so that it can be read backwards.
-_TINY = 1e-9
 # What margins know of atoms as these are.
 _OF_ATOMS = ("flag", "low", "high")
 
@@ -278,48 +275,12 @@ def _line(
     first, last = at[0, 0] - value[0], at[0, -1] - value[-1]
     known = [*(ends + first), *at[0], *(tops + last)]
     become = [*ends.clip(number.low), *value, *tops.clip(max=number.high)]
-    return _stepped(np.array([known, become]), values)
-
-
-def _stepped(line: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Let a line ``(2, n_knots)`` stay at values that come back, as often as they do.
-
-    What the line makes of a draw has a rank among the values, if these are read off
-    straight lines between quantiles, and becomes the value of this rank.
-    """
-    levels, counts = np.unique(values, return_counts=True)
-    often = counts >= max(_LEAST_CELLS, _LEAST_SHARE * len(values))
-    if not often.any():
-        return line
-    last = counts.cumsum() / len(values)
-    first = last - counts / len(values)
-    # A value that comes back has many ranks; between these and the next such value's
-    # ranks stand the values beside it.
-    (k,) = np.nonzero(often)
-    before, after = k[k > 0], k[k < len(levels) - 1]
-    quantiles = np.quantile(values, _QUANTILES)
-    between = ~np.isin(quantiles, levels[often])
-    known = [
-        (first[k], levels[k]),
-        (last[k], levels[k]),
-        (first[before], levels[before - 1]),
-        (last[after], levels[after + 1]),
-        (_QUANTILES[between], quantiles[between]),
-    ]
-    rank, value = np.concatenate(known, axis=1)
-    order = np.lexsort((value, rank))
-    rank, value = rank[order], np.maximum.accumulate(value[order])
-    at, become = line
-    rising = become + _TINY * np.arange(len(become))
-    place = np.interp(np.interp(rank, _QUANTILES, quantiles), rising, at)
-    # Beyond the outermost of them as the line does, but not beyond what comes back.
-    low, high = line[:, become < value[0]], line[:, become > value[-1]]
-    if often[0]:
-        low = np.array([[-_FAR], levels[:1]])
-    if often[-1]:
-        high = np.array([[_FAR], levels[-1:]])
-    found = np.concatenate([low, [place, value], high], axis=1)
-    return np.maximum.accumulate(found, axis=1)
+    return stepped(
+        np.array([known, become]),
+        values,
+        drawn=np.concatenate([[0, 0], _QUANTILES, [1, 1]]),
+        ranks=np.concatenate([[0], _QUANTILES, [1]]),
+    )
 
 
 def _padded(line: np.ndarray, n_knots: int) -> np.ndarray:

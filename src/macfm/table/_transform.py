@@ -29,7 +29,7 @@ SCORE = "score_"
 SKEWED = 2.5
 """Skewness beyond which numbers get normal scores."""
 
-ENOUGH_SEEN, ENOUGH_A_COLUMN = 100, 10
+ENOUGH_SEEN, ENOUGH_A_COLUMN = 100, 12
 """Cells that must tell of it, and how many for each column of the table."""
 
 
