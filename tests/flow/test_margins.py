@@ -251,6 +251,20 @@ def test_too_few_rows_bend_nothing(n, n_rows):
     assert len(margins.place) == (n >= 50 and n_rows >= 20)
 
 
+@pytest.mark.parametrize("n_rows", [1, 19])
+def test_in_few_rows_draws_near_a_value_that_comes_back_become_it(n_rows):
+    """Nothing is known of draws then, and others stay what they are."""
+    values = torch.cat([torch.zeros(50), torch.tensor([3.4, 4.2, 4.9])])
+    few = noise(n_rows, 3)
+    margins = bent(few, few, values=values, n_rows=n_rows)
+    assert margins.place.tolist() == [2]
+    drawn = torch.zeros(5, 3)
+    drawn[:, 2] = torch.tensor([-2.0, 0.3, 1.6, 4.4, 6.0])
+    moved = margins(drawn, torch.zeros(5, 3))[:, 2]
+    assert moved[:3].tolist() == [0.0, 0.0, 0.0]
+    torch.testing.assert_close(moved[3:], drawn[3:, 2])
+
+
 def test_rows_that_would_all_be_left_out_together_are_not():
     x, some = noise(1_000, 3), torch.arange(1_000) % 20 == 3
     margins = bend_numbers(

@@ -59,6 +59,15 @@ def test_numbers_stay_between_the_quantiles_around_them(seed):
     assert (np.abs(moved - x) <= bound + 1e-6).all()
 
 
+@pytest.mark.parametrize("side", [-1, 1])
+def test_numbers_beyond_all_that_come_back_go_on_as_they_are(side):
+    """To the last of all values, and beyond it."""
+    values = np.concatenate([np.zeros(500), np.geomspace(1, 6, 300)])
+    found = line_of(np.sort(side * values))
+    for x in (5.0, 5.9, 5.99, 6.0, 6.1, 7.0, 8.9):
+        assert read(found, side * x) == pytest.approx(side * x, abs=0.03)
+
+
 def test_a_value_comes_as_often_as_it_is_observed():
     rng = np.random.default_rng(0)
     values = np.repeat([0.0, 1.0, 2.0, 5.0], [300, 100, 550, 50])

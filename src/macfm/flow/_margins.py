@@ -15,6 +15,7 @@ from macfm.flow._steps import stepped
 
 # Quantiles at which draws and true values are held against each other.
 _QUANTILES = np.clip(np.linspace(0.0, 1.0, 33), 0.004, 0.996)
+_RANKS = np.concatenate([[0.0], _QUANTILES, [1.0]])
 # Fewer cells than this say nothing of an atom, fewer rows nothing of draws of numbers,
 # and fewer values nothing of their law.
 _ENOUGH, _ENOUGH_ROWS, _ENOUGH_VALUES = 100, 20, 50
@@ -213,13 +214,17 @@ def bend_numbers(
     with r the correlation of draws and true values, by their ranks, which for draws as
     they should be is the share of the variance that other columns tell. Its difference
     from F⁻¹ is weighed against none by its variance when groups of rows, and of values,
-    are left out.
+    are left out. Where rows or values are too few for that, draws stay what they are,
+    unless they are nearer to a value that comes back than half the way to another.
     """
     block, lines = row.cpu().numpy() % _N_GROUPS, {}
     for place, number in numbers.items():
         said, true = (some.cpu().numpy() for some in counted[place])
         n_rows = len(np.unique(row.cpu().numpy()[said]))
         if n_rows < _ENOUGH_ROWS or len(number.values) < _ENOUGH_VALUES:
+            line = _stays(number.values)
+            if line is not None:
+                lines[place] = line
             continue
         told, truth = (rows[:, place].double().cpu().numpy() for rows in (drawn, x))
         lines[place] = _line(
@@ -279,8 +284,21 @@ def _line(
         np.array([known, become]),
         values,
         drawn=np.concatenate([[0, 0], _QUANTILES, [1, 1]]),
-        ranks=np.concatenate([[0], _QUANTILES, [1]]),
+        ranks=_RANKS,
     )
+
+
+def _stays(values: np.ndarray) -> np.ndarray | None:
+    """Return the line of draws that are left alone but near values that come back.
+
+    Shape ``(2, n_knots)``; None if no value does.
+    """
+    if not len(values):
+        return None
+    ends = np.array([-_FAR, values.min(), values.max(), _FAR])
+    alone = np.array([ends, ends])
+    line = stepped(alone, values, drawn=np.array([0, 0, 1, 1]), ranks=_RANKS)
+    return None if line is alone else line
 
 
 def _padded(line: np.ndarray, n_knots: int) -> np.ndarray:

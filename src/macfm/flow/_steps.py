@@ -6,8 +6,9 @@ import numpy as np
 
 # A value comes back if so many cells hold it, and this share of them.
 _LEAST_CELLS, _LEAST_SHARE = 5, 0.01
-# Inside of the ranks of a value, and on either side of half the way to another.
-_INSIDE = 1e-9
+# Inside of the ranks of a value, beyond all ranks, and on either side of half the way
+# from one to another.
+_INSIDE, _BEYOND = 1e-9, 1e-3
 _BESIDE = (1 - 1e-6, 1 + 1e-6)
 # What makes a line rise where it stays, so that it can be read backwards.
 _TINY = 1e-9
@@ -46,18 +47,20 @@ def stepped(
     half = (levels[1:] + levels[:-1]) / 2
 
     at, become = line
-    rising = become + _TINY * np.arange(len(become))
-    # Ranks bend at quantiles, and where a line comes near such a value or leaves it.
+    # Ranks go on beyond all values, so that these are where the last of them are.
+    numbers = np.concatenate([quantiles[:1] - 1, quantiles, quantiles[-1:] + 1])
+    of_numbers = np.concatenate([[-_BEYOND], ranks, [1 + _BEYOND]])
+    # They bend at quantiles, and where a line comes near such a value or leaves it.
     edges = np.concatenate([levels[:1], half, levels[-1:]])
     beside = [
         levels[k] + (edges[side] - levels[k]) * b
         for side in (k, k + 1)
         for b in _BESIDE
     ]
-    bends = np.concatenate([*beside, quantiles])
-    place = np.unique(np.concatenate([at, np.interp(bends, rising, at)]))
+    bends = np.interp(np.concatenate([*beside, numbers]), _rising(become), at)
+    place = np.unique(np.concatenate([at, bends]))
     number = np.interp(place, at, become)
-    rank = np.interp(number, quantiles + _TINY * np.arange(len(quantiles)), ranks)
+    rank = np.interp(number, _rising(numbers), of_numbers)
     nearest = np.searchsorted(half, number)
     low = np.minimum(first[nearest] + _INSIDE, rank)
     high = np.maximum(last[nearest] - _INSIDE, rank)
@@ -86,3 +89,8 @@ def stepped(
         above = np.array([[at[-1]], levels[-1:]])
     found = np.concatenate([below, steps, above], axis=1)
     return np.maximum.accumulate(found, axis=1)
+
+
+def _rising(numbers: np.ndarray) -> np.ndarray:
+    """Let numbers that do not fall rise by a little everywhere."""
+    return numbers + _TINY * np.arange(len(numbers))
