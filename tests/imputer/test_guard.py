@@ -210,7 +210,7 @@ BOUNDS = [
     Bounds(of_sklearn("iris"), "guide", {rmse_over_em: 1.02}),
     Bounds(smooth, "guide", {rmse_over_em: 0.8, width_over_em: 0.95}),
     Bounds(steps, "n_trees", {rmse_over_em: 0.94, categories_missed: 0.3}),
-    Bounds(amounts, "atoms", {mae_over_median: 0.85, zeros_lost: 0.35}),
+    Bounds(amounts, "atoms", {mae_over_median: 0.85, zeros_lost: 0.2}),
     Bounds(skipped, "mask_input", {surprise: 0.97}),
 ]
 
