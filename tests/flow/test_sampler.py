@@ -142,6 +142,19 @@ def test_a_median_goes_half_of_the_way_to_the_known_mean_where_numbers_move():
     assert torch.equal(told, mean)
 
 
+@pytest.mark.parametrize("n", [4, 5])
+def test_a_median_of_numbers_with_atoms_is_one_of_the_draws(n):
+    """Half-way from 0 to the least amount lies an amount that nobody has."""
+    draws = torch.randn(n, 40, 2, generator=torch.Generator().manual_seed(0)).abs() + 5
+    draws[: n // 2, :, 0] = 0.0
+    known = known_of(torch.full((40, 2), 3.0), torch.tensor([False, True]))
+    is_num = torch.tensor([True, True])
+    median = aggregate(draws, is_num=is_num, center="median", known=known)[:, 0]
+    assert (draws[:, :, 0] == median).any(dim=0).all()
+    below, above = draws[:, :, 0] <= median, draws[:, :, 0] >= median
+    assert (torch.stack([below, above]).sum(dim=1) >= n / 2).all()
+
+
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
 def test_a_median_goes_on_to_the_mean_by_half_of_the_share_of_the_calm_path(share):
     draws = torch.randn(9, 4, 2, generator=torch.Generator().manual_seed(0))

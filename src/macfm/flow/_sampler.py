@@ -307,7 +307,7 @@ def aggregate(
         to it by half of that share. Where trees have a say it is taken around the
         networks' own mean, and goes to the trees' median by their share. A number that
         is read off its score has the median of that: of a long tail a mean of few draws
-        says little.
+        says little. Of a number that repeats a value the median is one of the draws.
 
     Returns
     -------
@@ -331,7 +331,8 @@ def aggregate(
             moved = torch.lerp(moved, networks, _TOWARDS_CALM * known.calm)
         if trees is not None:
             moved = torch.lerp(moved, trees.median, trees.share)
-        median = torch.where(known.moves, moved, median)
+        # Half-way between an atom and another number there is nothing.
+        median = torch.where(known.moves, moved, draws.median(dim=0).values)
         read = known.scores.settle(median)
         median = torch.where(known.observed, median, read)
     return torch.where(is_num, median, mean)

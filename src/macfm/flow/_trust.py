@@ -15,7 +15,7 @@ from macfm.flow.network import GuidedEnsemble
 # Trust is measured at s = 0, 1/5, …, 4/5; beyond, where x_t tells nearly all, it stays.
 N_KNOTS = 6
 # With fewer held-out rows nothing is said of a column.
-_ENOUGH_ROWS = 50
+_ENOUGH_ROWS = 30
 # By how much squared errors of held-out numbers must fall for the calm path to pay: as
 # a share of them, and in standard errors.
 _LEAST_GAIN, _LEAST_SURE = 0.01, 2.0
