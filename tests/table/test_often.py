@@ -92,6 +92,21 @@ def test_draws_have_the_decimals_of_their_column_and_means_have_more():
     np.testing.assert_allclose(means, x, rtol=1e-6)
 
 
+def test_an_atom_may_have_more_decimals_than_others_have():
+    values = rng.uniform(1.5, 90, 400).round(1)
+    values[:150] = 0.75  # half of what can be detected
+    table = as_table(pd.DataFrame({"a": values}))
+    encoder = TableEncoder.fit(table, TableSchema.infer(table))
+    x = encoder.encode(table).x[:300]
+    x[150:, 0] += 1e-3
+    holes = as_table(pd.DataFrame({"a": np.full(300, np.nan)}))
+    (column,) = encoder.decode(holes, x, drawn=True).values()
+    found = column[1].astype(float)
+    below = found < 1
+    assert np.unique(found[below]).tolist() == [0.75]
+    assert (found[~below].round(1) == found[~below]).all()
+
+
 def test_whole_numbers_that_are_to_be_amounts_are_not_rounded():
     frame = pd.DataFrame({"a": rng.integers(0, 500, 200) * 1.0})
     draws, _ = drawn(frame, np.array([3.25, 7.75]), numeric=["a"])

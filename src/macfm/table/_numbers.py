@@ -55,7 +55,9 @@ class NumberCodec:
         atoms = AtomCodec.make(column, origin, transform, shares)
         score = NumericTransform.fit(seen, "score") if column.scores else None
         often = Often.fit(seen, atoms.offsets, transform)
-        decimals = decimals_of(seen) if column.kind == "numeric" else 0
+        # A limit of detection is often written with more decimals than what it limits.
+        others = seen[~np.isin(seen, atoms.offsets)]
+        decimals = decimals_of(others) if column.kind == "numeric" else 0
         return cls(column, origin, transform, atoms, limits, score, often, decimals)
 
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
