@@ -172,6 +172,7 @@ def test_category_probabilities_are_those_of_the_filled_cells(fitted, read_out):
         assert list(shares.idxmax(axis=1)) == list(completed.loc[shares.index, name])
 
 
+@pytest.mark.filterwarnings("ignore:on held-out rows:UserWarning")
 def test_category_probabilities_of_many_categories_columns_not_filled_and_polars():
     polars = pytest.importorskip("polars")
     rng = np.random.default_rng(0)

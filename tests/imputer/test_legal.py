@@ -6,6 +6,8 @@ import pytest
 
 from macfm import MACFMImputer
 
+# Columns are drawn apart from each other here, and fit says so.
+pytestmark = pytest.mark.filterwarnings("ignore:on held-out rows:UserWarning")
 QUICK = {
     "max_steps": 20,
     "n_trees": 4,
@@ -148,7 +150,6 @@ def test_plain_numbers_are_neither_rounded_nor_categories():
     assert imputer.category_probabilities(frame) == {}
 
 
-@pytest.mark.filterwarnings("ignore:on held-out rows:UserWarning")
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_draws_do_not_pile_up_on_a_limit_that_the_data_avoid(preset):
     frame = hospital(n=400)[["charges", "survival", "debt"]]

@@ -246,6 +246,7 @@ def numbers(draws):
     return np.stack([draw[["x", "y"]].to_numpy(float) for draw in draws])
 
 
+@pytest.mark.filterwarnings("ignore:on held-out rows:UserWarning")
 def test_draws_in_bfloat16_are_nearly_the_same_and_a_row_keeps_its_own(monkeypatch):
     frame = table(300)
     model = MACFMImputer(**QUICK | {"d_model": 128}).fit(frame)

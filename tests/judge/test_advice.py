@@ -13,8 +13,11 @@ DRAWS = {"macfm", "mice"}
 TITLES = {"macfm": "macfm", "mean": "Mean", "mice": "MICE", "knn": "kNN"}
 
 
-def found(numbers=None, categories=None, *, se=0.02, seconds=None):
-    """A comparison with these scores, whose differences have this standard error."""
+def found(numbers=None, categories=None, *, se=0.02, seconds=None, errors=None):
+    """A comparison with these scores, whose differences have this standard error.
+
+    `errors` are those of single columns of numbers, the same by every method.
+    """
     methods = list(numbers or categories)
     none = dict.fromkeys(methods, np.nan)
     scores = {"rmse_ratio": numbers or none, "accuracy": categories or none}
@@ -40,11 +43,16 @@ def found(numbers=None, categories=None, *, se=0.02, seconds=None):
     kinds = [k for k, v in (("number", numbers), ("category", categories)) if v]
     columns = pd.DataFrame(
         [
-            {"method": m, "column": k, "kind": k, "n_cells": 10}
+            {"method": m, "column": k, "kind": k, "n_cells": 10, "rmse_ratio": np.nan}
             for m in methods
             for k in kinds
         ]
-    )
+        + [
+            {"method": m, "column": k, "kind": "number", "n_cells": 1, "rmse_ratio": e}
+            for m in methods
+            for k, e in (errors or {}).items()
+        ]
+    ).assign(rmse_ratio_se=se)
     empty = pd.DataFrame(columns=["column", "level", "off"])
     return Comparison(
         columns=columns,
@@ -149,3 +157,33 @@ def test_one_method_is_no_comparison():
     advice = advise(found({"macfm": 0.5}))
     assert advice.method is None
     assert advice.sentences == ()
+
+
+SCORES = {"macfm": 0.5, "mean": 1.0, "mice": 0.7}
+
+
+def test_columns_filled_worse_than_by_their_mean_are_named():
+    made = found(SCORES, errors={"age": 0.4, "pay": 1.019, "shoe": 1.03}, se=0.02)
+    advice = advise(made)
+    assert advice.method == "macfm"
+    assert advice.sentences[-1] == (
+        "macfm fills shoe no better than by its mean: the error there is above that of "
+        "the mean by more than a standard error."
+    )
+
+
+def test_of_many_such_columns_the_three_worst_are_named():
+    errors = {"a": 1.1, "b": 1.5, ("c", 1): 1.4, "d": 1.2, "e": 1.3}
+    said = advise(found(SCORES, errors=errors)).sentences[-1]
+    assert said.startswith("macfm fills b, ('c', 1), e and 2 more no better than by")
+    assert "their mean: the error of each is above" in said
+
+
+def test_nothing_is_said_of_columns_where_the_mean_is_advised_or_no_worse():
+    level = {"macfm": 1.0, "mean": 1.0}
+    for made in (
+        found(SCORES, errors={"age": 0.9, "pay": 1.01}),
+        found(SCORES, errors={"age": 1.5}, se=np.nan),
+        found(level, errors={"age": 1.0}),
+    ):
+        assert not any("no better than" in said for said in advise(made).sentences)

@@ -186,6 +186,24 @@ def test_tables_as_users_have_them():
     assert 50 < spread < 120  # days
 
 
+def test_names_of_several_levels_are_one_name_each(frame):
+    columns = pd.MultiIndex.from_product([["a", "b"], ["u", "v"]])
+    found = compare(
+        frame.set_axis(columns, axis=1), imputer=tiny(), repeats=1, methods=["mean"]
+    )
+    names = columns.tolist()
+    assert found.table("rmse_ratio", "number").index.tolist() == names[:3]
+    assert found.table("accuracy", "category").index.tolist() == names[3:]
+    lines = found.summary().splitlines()
+    assert all(any(line.startswith(str(n)) for line in lines) for n in names)
+    plain = compare(frame, imputer=tiny(), repeats=1, methods=["mean"])
+    for score in ("rmse_ratio", "accuracy", "n_cells"):
+        for kind in ("number", "category"):
+            np.testing.assert_array_equal(
+                found.table(score, kind), plain.table(score, kind)
+            )
+
+
 def test_only_columns_the_imputer_fills_are_scored(frame):
     found = compare(frame, imputer=tiny(only=["noise"]), repeats=1, methods=[])
     assert found.columns["column"].unique().tolist() == ["noise"]

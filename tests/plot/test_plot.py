@@ -164,14 +164,36 @@ def test_a_long_tail_does_not_hide_the_rest():
     assert "beyond this range" in ax.get_xlabel()
 
 
-def test_intervals_are_the_quantiles_of_the_draws():
-    rng = np.random.default_rng(0)
+def spread(values, level):
+    """A picture of the interval of one filled cell, and its two ends."""
     df = pd.DataFrame({"a": [1.0, 2.0, np.nan]})
-    values = rng.normal(size=40)
     draws = [df.fillna(value) for value in values]
-    ax = plot.intervals(draws, df, "a", level=0.8)
+    ax = plot.intervals(draws, df, "a", level=level)
     ((_, low), (_, high)) = ax.collections[0].get_segments()[0]
-    assert [low, high] == pytest.approx(np.quantile(values, [0.1, 0.9]))
+    return ax, low, high
+
+
+def test_intervals_end_at_the_draws_between_which_the_level_lies():
+    values = np.random.default_rng(0).normal(size=39)
+    _, *ends = spread(values, 0.8)
+    # A truth is as likely in each of the 40 gaps, of which 32 lie between these.
+    assert ends == pytest.approx(np.sort(values)[[3, -4]].tolist())
+
+
+@pytest.mark.parametrize(
+    ("n_draws", "level", "said"),
+    [
+        (3, 0.9, "range of 3 draws"),
+        (18, 0.9, "range of 18 draws"),
+        (19, 0.9, "90 % interval"),
+        (3, 0.5, "50 % interval"),
+    ],
+)
+def test_draws_too_few_for_an_interval_are_a_range(n_draws, level, said):
+    values = np.random.default_rng(0).normal(size=n_draws)
+    ax, *ends = spread(values, level)
+    assert ends == pytest.approx([values.min(), values.max()])
+    assert said in ax.get_legend_handles_labels()[1]
 
 
 def test_intervals_ask_an_imputer_for_the_rows_with_holes_only():

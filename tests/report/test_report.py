@@ -1,7 +1,9 @@
 """The page about an imputation."""
 
+import copy
 import datetime as dt
 import re
+import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -14,6 +16,9 @@ import macfm
 from macfm import MACFMImputer
 from macfm.judge import compare
 from macfm.report import Report
+from macfm.report._facts import gather
+from macfm.report._filled import filled_section
+from macfm.report._words import number
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
@@ -190,6 +195,110 @@ def test_draws_bring_rubin_and_their_number(frame, undrawn):
     assert "imputed 3 times by draws" in text
     assert "Rubin's rules" in text
     assert "single imputation" not in text
+
+
+def words(report):
+    """The text of a page, with single spaces."""
+    return " ".join(Page(report.html).text.split())
+
+
+@pytest.fixture(scope="module")
+def leaning():
+    """Numbers of a long tail that the others tell something of, and a model of them."""
+    rng = np.random.default_rng(0)
+    skill, years = rng.normal(size=(2, 400))
+    income = np.exp(3 + 0.9 * skill + 0.5 * np.abs(years) + 0.6 * rng.normal(size=400))
+    table = pd.DataFrame({"skill": skill, "years": years, "income": income})
+    table = table.mask(rng.random(table.shape) < [0.1, 0.1, 0.3])
+    return table, tiny().fit(table)
+
+
+TREES = "and 4 trees a {0} for {1} of the 3 {0}s, which count as far as held-out rows"
+RANKS = (
+    "by rank, since held-out rows say",
+    "numbers of 1 column by rank",
+    "standardised, drawn by rank",
+)
+
+
+@pytest.mark.filterwarnings("ignore:on held-out rows:UserWarning")
+def test_trees_and_ranks_are_named_where_they_count(leaning, undrawn):
+    table, model = leaning
+    polish = model.network_.polish
+    n_columns = sum(bool(polish.share[one.place].any()) for one in polish.trees)
+    assert n_columns
+    assert len(polish.scores) == 1
+    text = words(macfm.report(table, model, compare=False))
+    assert TREES.format("column", n_columns) in text
+    assert TREES.format("variable", n_columns) in text
+    assert f"Draws of income are made {RANKS[0]}" in text
+    assert all(said in text for said in RANKS)
+
+
+def test_trees_and_ranks_that_do_not_count_are_not_named(leaning, undrawn):
+    table, model = leaning
+    model = copy.deepcopy(model)
+    polish = model.network_.polish
+    polish.share.zero_()
+    polish.scores = polish.scores.take(polish.scores.number < 0)
+    assert any(column.scores for column in model.schema_.columns)
+    text = words(macfm.report(table, model, compare=False))
+    assert "trees" not in text
+    assert not any(said in text for said in RANKS)
+    assert "around a normal distribution fitted by EM" in text
+
+
+@pytest.mark.parametrize("n_draws", [3, 18, 19, 39])
+def test_few_draws_are_called_a_range_and_not_an_interval(leaning, undrawn, n_draws):
+    table, model = leaning
+    draws = model.sample(table, n_draws=n_draws)
+    text = words(macfm.report(table, model, draws=draws, compare=False))
+    if n_draws < 19:
+        assert f"Range of {n_draws} draws" in text
+        assert (
+            f"The widest ranges of {n_draws} draws, too few for 90 % intervals, in"
+        ) in text
+        assert "90 % interval" not in text.replace("too few for 90 % intervals", "")
+    else:
+        assert f"The widest 90 % intervals of {n_draws} draws" in text
+        assert "Range of" not in text
+
+
+@pytest.mark.parametrize("n_draws", [3, 39])
+def test_the_widest_intervals_are_those_of_the_imputer(leaning, undrawn, n_draws):
+    table, model = leaning
+    draws = model.sample(table, n_draws=n_draws)
+    facts = gather(
+        table,
+        model,
+        completed=None,
+        draws=draws,
+        compare=False,
+        seed=0,
+        seconds=1.0,
+        title="",
+        name="",
+        date=dt.date(2025, 1, 2),
+        flags=False,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of too few draws
+        told = model.intervals(table, 0.9, n_draws).set_index(["row", "column"])
+    shown = filled_section(facts)["widest"]
+    assert len(shown) > 3
+    for row in shown:
+        cell = told.loc[(int(row["row"]), row["column"])]
+        assert [row["low"], row["high"]] == [number(cell["low"]), number(cell["high"])]
+
+
+@pytest.mark.filterwarnings("ignore:on held-out rows:UserWarning")
+def test_names_of_several_levels(frame, undrawn):
+    names = pd.MultiIndex.from_product([["a", "b"], ["u", "v"]])
+    table = frame[["age", "visits", "smoker", EVIL]].set_axis(names, axis=1)
+    model = tiny().fit(table)
+    comparison = compare(table, imputer=model, repeats=1, methods=["mean"])
+    text = words(macfm.report(table, model, compare=comparison))
+    assert all(str(name) in text for name in names)
 
 
 def test_the_same_seed_gives_the_same_page(frame):

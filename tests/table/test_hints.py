@@ -107,6 +107,13 @@ def test_marks_are_named_with_what_to_do():
         ([1, 2, 3, 998, 998], None),
         ([1, 500, 950, 999, 999], None),  # near others
         ([-999, -999], None),
+        ([*range(18, 60), -9, -9, -9], -9),
+        ([*range(18, 60), -77, -8, -8, -8], -8),
+        ([*np.linspace(0, 9, 40), -1, -1, -1], -1),
+        ([*range(18, 60), -9, -9], None),  # twice
+        ([*range(60), -1, -1, -1], None),  # the neighbour of 0
+        ([*range(18, 60), -9, -9, -9, -5], None),  # other values are negative too
+        ([*range(3, 9), -9, -9, -9], None),  # few values: scores, perhaps
     ],
 )
 def test_a_mark_repeats_and_stands_apart(seen, mark):
@@ -129,6 +136,25 @@ def test_texts_that_are_numbers_but_for_a_few_are_named(entries, said):
     assert said in found
     assert "categorical=['age']" in found
     assert told({"age": entries}, categorical=["age"]) == []
+
+
+def test_limits_of_detection_are_named_with_what_to_do():
+    [found] = told({"crp": ["<0.5", "1.5", "20"] * 9})
+    assert "27 of its" not in found
+    assert "18 of its cells are numbers and 9 cells, such as '<0.5', are not" in found
+    assert "write the limit itself or half of it" in found
+    assert "the others" not in found
+    [found] = told({"crp": ["<0.5", "1.5", "20", "7", "n. d."] * 9})
+    assert "such as '<0.5'" in found
+    assert "make the others missing and the rest numbers" in found
+
+
+def test_amounts_with_a_few_words_are_no_identifiers():
+    amounts = [f"{k / 10}" for k in range(99)]
+    [found] = told({"dose": [*amounts, "unknown"]})
+    assert found.startswith("column 'dose' is text and taken for categories")
+    codes = [f"{k:04}" for k in range(99)]
+    assert "looks like free text or an identifier" in told({"a": [*codes, "none"]})[0]
 
 
 @pytest.mark.parametrize(
@@ -157,3 +183,17 @@ def test_categories_in_two_spellings_are_named(other):
     assert "categorical=['smoker']" in found
     assert told({"smoker": entries}, categorical=["smoker"]) == []
     assert told({"smoker": ["yes", "no", "y es"] * 9}) == []
+
+
+def test_columns_with_hardly_a_cell_are_named():
+    holes = [np.nan] * 41
+    frame = {"a": range(50), "b": [1.5, *range(8), *holes], "c": ["x", "y"] * 25}
+    [found] = told(frame)
+    assert found.startswith("column 'b' (9) has fewer than 10 observed cells of 50; ")
+    assert found.endswith("ignore=['b']")
+    assert told(frame, ignore=["b"]) == told(frame, only=["a", "c"]) == []
+    assert told(frame | {"b": range(50)}) == []
+    both = told(frame | {"d": frame["b"]})
+    assert both[0].startswith("columns 'b' (9), 'd' (9) have fewer than 10 observed")
+    small = {name: list(entries)[:15] for name, entries in frame.items()}
+    assert told(small) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -12,7 +11,14 @@ import pandas as pd
 
 from macfm._warn import warn_user
 from macfm.imputer._rules import integer
-from macfm.table import ColumnSchema, Table, TableSchema, as_table
+from macfm.table import (
+    ColumnSchema,
+    Table,
+    TableSchema,
+    as_table,
+    least_draws,
+    range_places,
+)
 
 _COLUMNS = ("row", "column", "value", "low", "high", "certainty")
 
@@ -22,7 +28,7 @@ def check_level(level: Any, n_draws: Any) -> None:
     if not isinstance(level, Real) or not 0 < float(level) < 1:
         raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
     integer(1).check("n_draws", n_draws)
-    least = math.ceil(round(2 / (1 - float(level)), 6)) - 1
+    least = least_draws(float(level))
     if n_draws < least:
         said = f"ranges of {n_draws} draws hold less than {level:.6g} of the truth; "
         warn_user(f"{said}pass n_draws={least} or more")
@@ -78,12 +84,11 @@ def intervals_of(
             keys = np.stack([_order(one, j, rows, column) for one in drawn])
             keys = np.where(held, keys, np.inf)
             order, cells = keys.argsort(axis=0, kind="stable"), np.arange(len(rows))
-            n_held = held.sum(axis=0)
-            low = np.maximum(((1 - level) / 2 * (n_held + 1)).astype(int) - 1, 0)
-            high = np.maximum(n_held - 1 - low, 0)
+            low, high = range_places(level, held.sum(axis=0))
             ends = samples[order[low, cells], cells], samples[order[high, cells], cells]
             certainty = None
-        told = (index[rows], column.name, value, *ends, certainty)
+        name = [column.name] * len(rows)  # which may be a tuple
+        told = (index[rows], name, value, *ends, certainty)
         columns = dict(zip(_COLUMNS, told, strict=True))
         parts.append(pd.DataFrame(columns, index=rows).astype(object))
     if not parts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +12,7 @@ import pandas as pd
 from macfm._words import listed, seconds_words
 
 QUICKER, WORTH = 2.0, 1.0  # times as quick, and seconds a fit, to give up a shade for
+MOST_NAMES = 3  # of columns that are filled no better than by their mean
 LOWER = {"rmse_ratio": True, "mae_ratio": True, "accuracy": False}
 KINDS = {"rmse_ratio": "numbers", "accuracy": "categories"}
 BEST = {
@@ -124,7 +125,8 @@ def advise(found: Scored) -> Advice:
     within that on both, if it is clearly behind on neither. Of these the most accurate
     is taken, save that one which is twice as quick and saves a second a fit goes
     first: the rest is noise, the time is not. If mean imputation is among those within
-    one standard error, nothing is gained by another method.
+    one standard error, nothing is gained by another method. Columns of numbers that the
+    method fills worse than their mean does, by more than a standard error, are named.
     """
     overall = found.overall.set_index("method")
     rankings = [r for s in KINDS if (r := rank(found, s)) is not None]
@@ -140,7 +142,26 @@ def advise(found: Scored) -> Advice:
             f"It gives no draws; where the uncertainty of filled values counts, use "
             f"{_name(found, draws)} ({_scores(found, draws)})."
         )
+    worse = worse_than_mean(found, chosen)
+    if worse:
+        its, there = ("its", "there") if len(worse) == 1 else ("their", "of each")
+        said.append(
+            f"{_name(found, chosen)} fills {listed(worse, most=MOST_NAMES)} no better "
+            f"than by {its} mean: the error {there} is above that of the mean by more "
+            "than a standard error."
+        )
     return Advice(chosen, draws, tuple(said))
+
+
+def worse_than_mean(found: Scored, method: str) -> list[Hashable]:
+    """Name columns of numbers that a method fills worse than by their mean.
+
+    By more than a standard error, that is; the worst come first.
+    """
+    columns = found.columns[found.columns["method"] == method]
+    clear = columns["rmse_ratio"] - columns["rmse_ratio_se"] > 1
+    worst = columns[clear].sort_values("rmse_ratio", ascending=False, kind="stable")
+    return worst["column"].tolist()
 
 
 def _choose(found: Scored, among: list[str]) -> str | None:

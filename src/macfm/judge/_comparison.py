@@ -110,12 +110,14 @@ class Comparison:
             Which columns.
         """
         part = self.columns[self.columns["kind"] == kind]
-        names = list(dict.fromkeys(part["column"]))
-        wide = {
-            method: part[part["method"] == method].set_index("column")[score]
-            for method in self.methods
-        }
-        return pd.DataFrame(wide).reindex(names)
+        # A name may be a tuple, which is one name here, not a path.
+        names = pd.Index(list(dict.fromkeys(part["column"])), tupleize_cols=False)
+        found = {}
+        for method in self.methods:
+            own = part[part["method"] == method]
+            scores = dict(zip(own["column"], own[score], strict=True))
+            found[method] = [scores.get(name, np.nan) for name in names]
+        return pd.DataFrame(found, index=names)
 
     @property
     def advice(self) -> Advice:
@@ -192,14 +194,14 @@ class Comparison:
         scores, errors = self.table(score, kind), self.table(f"{score}_se", kind)
         if scores.empty:
             return []
-        n_cells = self.table("n_cells", kind).iloc[:, 0]
+        n_cells = self.table("n_cells", kind).iloc[:, 0].tolist()
         rows = [["column", "cells", *self.overall["title"]]]
-        for name in scores.index:
+        for place, name in enumerate(scores.index):
             cells = [
-                _with_error(scores.loc[name, m], errors.loc[name, m], score, m)
+                _with_error(scores[m].iloc[place], errors[m].iloc[place], score, m)
                 for m in self.methods
             ]
-            rows.append([str(name), f"{n_cells[name]:.0f}", *cells])
+            rows.append([str(name), f"{n_cells[place]:.0f}", *cells])
         return ["", heading, *aligned(rows)]
 
     def _overall_rows(self) -> list[list[str]]:

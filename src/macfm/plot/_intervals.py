@@ -24,7 +24,7 @@ from macfm.plot._style import (
     title,
 )
 from macfm.plot._values import Values, column_values, completed_values
-from macfm.table import Table, as_table
+from macfm.table import Table, as_table, least_draws, range_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,6 +44,9 @@ def intervals(
     style: str | Theme = "light",
 ) -> Axes:
     """Draw the median and the interval of each filled cell of a column.
+
+    The ends of an interval are draws, as in ``imputer.intervals``. Where they are too
+    few for `level`, it is the range of them all, and called that.
 
     Of a column of categories, draw how often each cell got each category.
 
@@ -132,13 +135,14 @@ def _spans(
     ax: Axes, theme: Theme, before: Values, draws: np.ndarray, *, n: int, level: float
 ) -> None:
     """Draw medians and intervals over the range of observed values."""
-    tails = [(1 - level) / 2, 0.5, (1 + level) / 2]
-    low, middle, high = np.quantile(draws, tails, axis=0)
+    middle, in_order = np.median(draws, axis=0), np.sort(draws, axis=0)
+    low, high = (in_order[end] for end in range_places(level, len(draws)))
     order = _evenly(np.lexsort((high - low, middle)), n)
     place = np.arange(len(order))
     percent = f"{100 * level:g} %"
+    enough = len(draws) >= least_draws(level)
     if before.observed.any():
-        band = np.quantile(before.seen, [tails[0], tails[2]])
+        band = np.quantile(before.seen, [(1 - level) / 2, (1 + level) / 2])
         label = f"{percent} of observed values"
         ax.axhspan(*band, color=theme.pale, linewidth=0, zorder=0, label=label)
     width = float(np.clip(240 / len(order), 1.2, 5))
@@ -149,7 +153,7 @@ def _spans(
         color=theme.filled,
         linewidth=width,
         alpha=0.45,
-        label=f"{percent} interval",
+        label=f"{percent} interval" if enough else f"range of {len(draws)} draws",
     )
     ax.plot(
         place,

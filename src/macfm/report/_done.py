@@ -11,6 +11,7 @@ from macfm._words import count
 from macfm.page import THEME
 from macfm.report._facts import Facts
 from macfm.report._figures import figure
+from macfm.report._polish import drawn_by_rank, trees_words
 from macfm.report._words import number
 from macfm.table import ColumnSchema, is_mask
 
@@ -20,12 +21,13 @@ SCALES = {"standard": "standardised", "quantile": "normal scores"}
 def done_section(facts: Facts) -> dict[str, Any]:
     """Return what the template shows of the model."""
     columns = facts.schema.columns
+    by_rank = drawn_by_rank(facts)
     rows = [
         {
             "name": c.name,
             "kind": c.words,
             "dtype": c.dtype,
-            "scale": SCALES.get(c.transform or "", "–") if c.kind != "ordinal" else "–",
+            "scale": _scale(c) + (", drawn by rank" if c.name in by_rank else ""),
             "bounds": bounds_words(c),
             "filled": int(facts.n_filled[c.name]),
             "left": int(facts.completed[c.name].isna().sum()),
@@ -39,6 +41,13 @@ def done_section(facts: Facts) -> dict[str, Any]:
         "settings": _settings(facts),
         "curve": _curve(facts),
     }
+
+
+def _scale(column: ColumnSchema) -> str:
+    """On which scale the numbers of a column are learned."""
+    if column.kind == "ordinal":
+        return "–"
+    return SCALES.get(column.transform or "", "–")
 
 
 def _role(column: ColumnSchema, imputer: Any) -> str:
@@ -88,10 +97,12 @@ def center_words(settings: dict[str, Any]) -> str:
     return f"{settings['method']} of {settings['n_trials']} sampled trajectories"
 
 
-def guided(facts: Facts) -> str:
-    """Say what the networks stand around, if they do."""
+def beside_words(facts: Facts, what: str) -> str:
+    """Say what stands beside the networks: guide and trees; `what` is a column."""
     has_guide = hasattr(facts.imputer.network_, "guide")
-    return " around a normal distribution fitted by EM" if has_guide else ""
+    guide = " around a normal distribution fitted by EM" if has_guide else ""
+    trees = trees_words(facts, what)
+    return f"{guide}, and {trees}" if trees else guide
 
 
 def _settings(facts: Facts) -> list[tuple[str, str]]:
@@ -112,7 +123,8 @@ def _settings(facts: Facts) -> list[tuple[str, str]]:
         (
             "Model",
             f"{networks} ({body}, {used['n_blocks']} blocks of width "
-            f"{used['d_model']}, {used['schedule']} schedule){guided(facts)}",
+            f"{used['d_model']}, {used['schedule']} schedule)"
+            f"{beside_words(facts, 'column')}",
         ),
         (
             "Training",
@@ -122,10 +134,18 @@ def _settings(facts: Facts) -> list[tuple[str, str]]:
         (
             "Draws",
             f"{used['solver'].capitalize()}'s method, {used['n_steps']} steps on a "
-            f"{used['grid']} grid",
+            f"{used['grid']} grid{_ranks(facts)}",
         ),
         ("Seed", str(facts.imputer.random_state)),
     ]
+
+
+def _ranks(facts: Facts) -> str:
+    """Say of how many columns draws are made by rank, if of any."""
+    n_columns = len(drawn_by_rank(facts))
+    if not n_columns:
+        return ""
+    return f"; numbers of {count(n_columns, 'column')} by rank"
 
 
 def _curve(facts: Facts) -> Any:

@@ -15,12 +15,14 @@ from macfm.report._facts import Facts
 from macfm.report._figures import figure
 from macfm.report._pairs import choose_pairs, choose_points
 from macfm.report._words import lower_bound, number, value_words
+from macfm.table import least_draws, range_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_PANELS, MOST_SURE, MOST_CELLS = 12, 4, 12
 ENOUGH_VALUES = 2000  # drawn values that a histogram is made from
+LEVEL = 0.9  # probability of the intervals
 LEAST_FILLED = 5  # cells a distribution is drawn for, if there is one with more
 
 
@@ -49,6 +51,7 @@ def filled_section(facts: Facts) -> dict[str, Any]:
         **_bounds_advice(facts),
         "row_word": _row_word(facts),
         "widest": _widest(facts),
+        "range": _range(facts),
         "few_each": _share(facts) if _share(facts) < MOST_CELLS else None,
         "unsure": _unsure(facts),
     }
@@ -154,11 +157,11 @@ def _sure(facts: Facts) -> list[Any]:
         def draw(
             ax: Axes, draws: list = draws, before: Any = before, name: Any = name
         ) -> None:
-            plot.intervals(draws, before, name, n=40, ax=ax, style=THEME)
+            plot.intervals(draws, before, name, n=40, level=LEVEL, ax=ax, style=THEME)
             ax.set_title(facts.labels[name], loc="left", color=THEME.ink, fontsize=9.5)
             ax.set_ylabel("")
 
-        label = f"Intervals of the filled cells of {name}"
+        label = f"Draws of the filled cells of {name}"
         pictures.append(figure(f"sure{len(pictures)}", label, draw, size=(4.8, 2.9)))
     return pictures
 
@@ -192,7 +195,7 @@ def _negative(facts: Facts) -> list[Hashable]:
 
 
 def _widest(facts: Facts) -> list[dict[str, Any]]:
-    """The filled numbers with the widest 90 % intervals, in standard deviations."""
+    """The filled numbers whose draws are widest apart, in standard deviations."""
     if len(facts.draws) < 2:
         return []
     found = []
@@ -201,10 +204,10 @@ def _widest(facts: Facts) -> list[dict[str, Any]]:
         spread = float(facts.before[name].std(ddof=0)) if facts.is_number(name) else 0
         if not len(places) or not spread > 0:
             continue
-        drawn = np.stack(
-            [d[name].to_numpy(dtype=float)[places] for d in facts.drawn_values]
+        drawn = np.sort(
+            [d[name].to_numpy(dtype=float)[places] for d in facts.drawn_values], axis=0
         )
-        low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
+        low, high = (drawn[end] for end in range_places(LEVEL, len(drawn)))
         width = (high - low) / spread
         for i in np.argsort(-width, kind="stable")[: _share(facts)]:
             found.append((float(width[i]), name, places[i], low[i], high[i]))
@@ -220,6 +223,18 @@ def _widest(facts: Facts) -> list[dict[str, Any]]:
         }
         for width, name, place, low, high in found[:MOST_CELLS]
     ]
+
+
+def _range(facts: Facts) -> dict[str, str]:
+    """What lies between the ends: an interval, or all draws where they are few."""
+    n_draws = len(facts.draws)
+    if n_draws >= least_draws(LEVEL):
+        name = f"{100 * LEVEL:g} % interval"
+        return {"heading": name, "many": f"{name}s of {n_draws} draws"}
+    return {
+        "heading": f"Range of {n_draws} draws",
+        "many": f"ranges of {n_draws} draws, too few for {100 * LEVEL:g} % intervals",
+    }
 
 
 def _unsure(facts: Facts) -> list[dict[str, Any]]:

@@ -7,8 +7,9 @@ import pandas as pd
 from macfm._version import __version__
 from macfm._words import count, listed, percent
 from macfm.judge import Comparison
-from macfm.report._done import center_words, guided
+from macfm.report._done import beside_words, center_words
 from macfm.report._facts import Facts
+from macfm.report._polish import drawn_by_rank
 from macfm.table import is_mask
 
 CITATIONS = (
@@ -100,9 +101,10 @@ def _method(facts: Facts) -> str:
     said = (
         f"Missing values were imputed with macfm {__version__} (mask-aware conditional "
         f"flow matching; Liu, Wang and Fang, 2025; preset “{facts.imputer.preset}”, "
-        f"{networks}{guided(facts)}, {facts.imputer.n_steps_:,} training steps, "
-        f"{_seed(facts)}). All {len(modelled)} variables of the model ({kinds}) served "
-        f"as predictors of each other."
+        f"{networks}{beside_words(facts, 'variable')}; "
+        f"{facts.imputer.n_steps_:,} training steps, {_seed(facts)}). "
+        f"All {len(modelled)} variables of the model ({kinds}) served as predictors of "
+        f"each other."
     )
     if len(modelled) == 1:
         said = said.replace(
@@ -110,6 +112,12 @@ def _method(facts: Facts) -> str:
             "other.",
             f"The model held one variable ({kinds}), so that nothing informs its "
             "missing values but its own distribution.",
+        )
+    by_rank = drawn_by_rank(facts)
+    if by_rank:
+        said += (
+            f" Draws of {listed(by_rank)} are made by rank, since held-out rows say "
+            "that this is better."
         )
     ignored = [c.name for c in facts.schema.columns if c.kind == "ignored"]
     if ignored:

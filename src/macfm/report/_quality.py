@@ -119,16 +119,17 @@ def _numbers(found: Comparison) -> dict[str, Any] | None:
     if ratios.empty:
         return None
     errors = found.table("rmse_ratio_se", "number").astype(float)
-    ours = found.columns[found.columns["method"] == "macfm"].set_index("column")
+    ours = found.columns[found.columns["method"] == "macfm"]
+    entries = {entry["column"]: entry for entry in ours.to_dict("records")}
     rows = [
         {
             "name": name,
-            "n": int(ours.loc[name, "n_cells"]),
-            "typical": number(ours.loc[name, "mae"] * ours.loc[name, "sd"]),
+            "n": int(entries[name]["n_cells"]),
+            "typical": number(entries[name]["mae"] * entries[name]["sd"]),
             "flat": name in found.flat,
-            "cells": _marked(ratios.loc[name], errors.loc[name], best=min),
+            "cells": _marked(ratios.iloc[k], errors.iloc[k], best=min),
         }
-        for name in ratios.index
+        for k, name in enumerate(ratios.index)
     ]
     return {"rows": rows, "overall": _overall(found, "rmse_ratio", best=min)}
 
@@ -142,11 +143,11 @@ def _categories(found: Comparison) -> dict[str, Any] | None:
     rows = [
         {
             "name": name,
-            "n": int(cells[name]),
+            "n": int(cells.iloc[k]),
             "flat": False,
-            "cells": _marked(right.loc[name], errors.loc[name], best=max, digits=0),
+            "cells": _marked(right.iloc[k], errors.iloc[k], best=max, digits=0),
         }
-        for name in right.index
+        for k, name in enumerate(right.index)
     ]
     return {"rows": rows, "overall": _overall(found, "accuracy", best=max)}
 

@@ -25,6 +25,7 @@ from macfm.table._hints import (
     same_but_for_spelling,
 )
 from macfm.table._io import Cells, Table, as_table
+from macfm.table._ranks import least_draws, range_places
 from macfm.table._schema import TableSchema, check_columns, retype_empty
 from macfm.table._settle import Wishes, is_mask, read_wishes
 from macfm.table._tagged import from_tagged, to_tagged
@@ -54,7 +55,9 @@ __all__ = [
     "fill_dictionary",
     "from_tagged",
     "is_mask",
+    "least_draws",
     "number_mark",
+    "range_places",
     "read_wishes",
     "retype_empty",
     "same_but_for_spelling",

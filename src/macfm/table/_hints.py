@@ -14,11 +14,18 @@ from macfm._warn import warn_user
 MOST_CODES = 10
 LEAST_CELLS = 20  # observed cells before frequencies mean anything
 COMMON = 0.05
+LEAST_MARKS = 3  # cells before a negative value among amounts is a mark
 
 _MARKS = frozenset(
     sign * (10**k - tail) for sign in (-1, 1) for k in range(2, 10) for tail in (1, 0.1)
 )
+# -1 and the digits from 6 on, once or repeated, as -8 and -77.
+_NEGATIVE_MARKS = frozenset(
+    [-1, *(-digit * (10**k // 9) for digit in range(6, 10) for k in range(1, 10))]
+)
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_LIMIT = re.compile(rf"[<>≤≥]=?\s*(?:{NUMBER.pattern})")
+_CODE = re.compile(r"[-+]?0\d.*")  # with zeros in front, such as 007
 _PERCENTAGE = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)\s*%")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Words in the names of columns whose numbers are names, or have an evident order.
@@ -129,11 +136,42 @@ def warn_spoiled(name: Hashable, seen: np.ndarray) -> None:
     if n_numbers <= n_others or not n_others:
         return
     cells, are = ("cell", "is") if n_others == 1 else ("cells", "are")
+    limits = [k for k in others if _LIMIT.fullmatch(texts[k].strip())]
     said = f"column {name!r} is text and taken for categories: {n_numbers:,} of its "
     said += f"cells are numbers and {n_others:,} {cells}, such as "
-    said += f"{str(texts[others[0]])!r}, {are} not; make these missing and the rest "
-    said += "numbers, or pass {categorical} if they are codes"
-    warn_user(Said(said, categorical=[name]))
+    said += f"{str(texts[[*limits, *others][0]])!r}, {are} not; "
+    if limits:
+        said += "in place of a limit of detection write the limit itself or half of "
+        said += "it, or make it missing and set {bounds}; "
+    if len(limits) < len(others):
+        rest = "the others" if limits else "these"
+        said += f"make {rest} missing and the rest numbers, "
+    said += "or pass {categorical} if they are codes"
+    warn_user(Said(said, bounds=..., categorical=[name]))
+
+
+def amounts_but_for_a_few(seen: np.ndarray) -> bool:
+    """Whether texts are amounts but for a few words or limits of detection.
+
+    Most of them are then numbers, not codes such as 007 nor whole numbers of which no
+    two are equal; limits such as ``<1.5`` may be many, other texts are few.
+
+    Examples
+    --------
+    >>> amounts_but_for_a_few(np.array(["1.5", "20", "3", "<0.5", "not done"]))
+    True
+    >>> amounts_but_for_a_few(np.array(["1001", "1002", "1003", "none"]))
+    False
+    """
+    texts, counts = np.unique(seen.astype(str), return_counts=True)
+    is_number = np.array([bool(NUMBER.fullmatch(text.strip())) for text in texts])
+    n_numbers, n_others = counts[is_number].sum(), counts[~is_number].sum()
+    if not n_numbers > n_others > 0:
+        return False
+    words = [t for t in texts[~is_number] if not _LIMIT.fullmatch(t.strip())]
+    if len(words) > MOST_CODES or any(_CODE.fullmatch(t) for t in texts[is_number]):
+        return False
+    return n_numbers > is_number.sum() or any("." in t for t in texts[is_number])
 
 
 def same_but_for_spelling(texts: Iterable[str]) -> list[list[str]]:
@@ -162,7 +200,23 @@ def warn_spelling(name: Hashable, categories: Iterable[str]) -> None:
 
 
 def number_mark(seen: np.ndarray) -> float | None:
-    """Return an extreme such as -999 that repeats, far from all other values."""
+    """Return a value that may stand for a missing one, None if there is none.
+
+    It is an extreme such as -999 that repeats, far from all other values, or the only
+    negative value of amounts, such as -9.
+
+    Parameters
+    ----------
+    seen : ndarray of shape (n_observed,)
+        The observed values of a column of numbers.
+
+    Examples
+    --------
+    >>> number_mark(np.array([21.0, 35.0, -999.0, 52.0, -999.0]))
+    -999.0
+    >>> number_mark(np.array([*range(20, 60), -9.0, -9.0, -9.0]))
+    -9.0
+    """
     if len(seen) < 3:
         return None
     for value in (seen.min(), seen.max()):
@@ -170,6 +224,25 @@ def number_mark(seen: np.ndarray) -> float | None:
             continue
         rest = seen[seen != value]
         if len(rest) and np.abs(rest - value).min() > max(np.ptp(rest), 10):
+            return float(value)
+    return _negative_mark(seen)
+
+
+def _negative_mark(seen: np.ndarray) -> float | None:
+    """Return a negative mark among amounts, which are more than codes or scores.
+
+    All negative values must be such marks, and it must stand off the grid of the
+    amounts: -1 is the neighbour of 0, 1 and 2, as a change or a temperature is.
+    """
+    values, counts = np.unique(seen, return_counts=True)
+    n_negative = int((values < 0).sum())
+    amounts = values[n_negative:]
+    if len(amounts) <= MOST_CODES or not set(values[:n_negative]) <= _NEGATIVE_MARKS:
+        return None
+    step = float(np.median(np.diff(amounts[: len(amounts) // 2 + 1])))
+    for value, n in zip(values[:n_negative], counts[:n_negative], strict=True):
+        gap = float(amounts[0] - value)
+        if n >= LEAST_MARKS and not step / 3 <= gap <= 3 * step:
             return float(value)
     return None
 

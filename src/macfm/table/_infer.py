@@ -25,6 +25,7 @@ from macfm.table._column import (
     seldom_repeats,
 )
 from macfm.table._hints import (
+    amounts_but_for_a_few,
     are_percentages,
     looks_like_codes,
     number_mark,
@@ -43,6 +44,12 @@ TRANSFORMS = ("standard", "quantile", "auto")
 
 LEAST_CELLS = {"whole": 3, "other": 10}
 """Observed cells from which two distinct numbers are two categories."""
+
+FEW_CELLS = 10
+"""Observed cells below which a column is filled with little more than guesses."""
+
+SMALL_TABLE = 20
+"""Rows below which every column has few cells, and its user knows."""
 
 EXACT = 2.0**53
 """From here on every float is a whole number, which says nothing."""
@@ -109,6 +116,7 @@ def infer_columns(
         filled = column.kind != "empty" and (only is None or name in wishes["only"])
         columns.append(replace(column, impute=filled))
     _warn_numbers(table, columns, wishes)
+    _warn_few(table, columns)
     return columns
 
 
@@ -165,7 +173,8 @@ def _kind(
         if unnamed and are_percentages(seen):
             warn_percentages(data.name, seen)
         else:
-            _warn_identifiers(data.name, len(seen), len(categories))
+            if not (unnamed and amounts_but_for_a_few(seen)):
+                _warn_identifiers(data.name, len(seen), len(categories))
             if unnamed:
                 warn_spoiled(data.name, seen)
                 warn_spelling(data.name, categories)
@@ -308,11 +317,33 @@ def _warn_numbers(
     warn_marks(marks)
 
 
+def _warn_few(table: Table, columns: Sequence[ColumnSchema]) -> None:
+    """Name the columns to be filled of which hardly a cell is observed."""
+    n_rows = table.n_rows
+    n_observed = table.observed.sum(axis=0)
+    few = {
+        column.name: int(n)
+        for column, n in zip(columns, n_observed, strict=True)
+        if column.impute and column.kind != "ignored" and 0 < n < min(FEW_CELLS, n_rows)
+    }
+    if few and n_rows >= SMALL_TABLE:
+        one = len(few) == 1
+        columns_, have, them = (
+            ("column", "has", "it") if one else ("columns", "have", "them")
+        )
+        found = ", ".join(f"{name!r} ({n})" for name, n in few.items())
+        said = f"{columns_} {found} {have} fewer than {FEW_CELLS} observed cells of "
+        said += f"{n_rows:,}; take what fills {them} for little more than a guess, or "
+        said += f"leave {them} out with {{ignore}}"
+        warn_user(Said(said, ignore=list(few)))
+
+
 def _warn_identifiers(name: Hashable, n_observed: int, n_categories: int) -> None:
     if seldom_repeats(n_categories, n_observed):
         said = f"column {name!r} has {n_categories} distinct values in {n_observed} "
         said += "observed rows and looks like free text or an identifier; consider "
-        said += "{ignore}, or pd.to_datetime first if it holds dates"
+        said += "{ignore}, or make dates of it first if it holds any (2024-03-01 in a "
+        said += "file, pd.to_datetime in Python)"
         warn_user(Said(said, ignore=[name]))
 
 

@@ -11,6 +11,8 @@ from pandas.api.types import is_float_dtype
 from macfm.judge.methods import METHODS, Method, check_learned, make_method
 from macfm.judge.methods._learned import LearnedMethod
 
+# One column is noise, and ours says so.
+pytestmark = pytest.mark.filterwarnings("ignore:on held-out rows:UserWarning")
 SMALL_NET = {
     "max_steps": 30,
     "n_trees": 4,

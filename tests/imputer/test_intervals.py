@@ -1,0 +1,45 @@
+"""Ranges of filled cells in tables as users have them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from macfm import MACFMImputer
+from macfm.table import range_places
+
+QUICK = {
+    "max_steps": 8,
+    "evaluate_every": 4,
+    "d_model": 16,
+    "n_blocks": 1,
+    "n_steps": 2,
+    "n_trees": 2,
+    "verbose": False,
+    "random_state": 0,
+}
+
+
+def test_a_name_that_is_a_tuple_stands_in_one_cell():
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
+    x = x.mask(rng.random(x.shape) < 0.2)
+    deep = x.set_axis(pd.MultiIndex.from_product([["a", "b"], ["u", "v"]]), axis=1)
+    flat, told = (MACFMImputer(**QUICK).fit(t).intervals(t, 0.5, 9) for t in (x, deep))
+    assert set(told["column"]) == set(deep.columns)
+    names = dict(zip(deep.columns, x.columns, strict=True))
+    pd.testing.assert_frame_equal(
+        told.assign(column=told["column"].map(names)), flat, check_dtype=False
+    )
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95])
+def test_a_range_holds_its_level_of_exchangeable_truths(level):
+    for n_draws in range(1, 400):
+        low, high = range_places(level, n_draws)
+        held = (high - low) / (n_draws + 1)  # of the gaps in which a truth may lie
+        if n_draws + 1 >= round(2 / (1 - level), 6):
+            assert held >= level - 1e-9
+            narrower = (high - low - 2) / (n_draws + 1)
+            assert narrower < level - 1e-9
+        else:
+            assert (low, high) == (0, n_draws - 1)
