@@ -75,7 +75,7 @@ def test_networks_side_by_side_share_their_guesses(at_once, x, monkeypatch, n_ne
 
 @pytest.mark.parametrize(
     ("budget", "left", "told"),
-    [(None, math.inf, [1.5, 0.5]), (60, 31.0, [1.5, 0.5]), (60, 29.0, [1.0, 1.0])],
+    [(None, math.inf, [1.5, 0.5]), (60, 37.0, [1.5, 0.5]), (60, 35.0, [1.0, 1.0])],
 )
 def test_networks_count_as_held_out_rows_say_where_there_is_time(
     x, monkeypatch, budget, left, told
@@ -92,16 +92,29 @@ def test_networks_count_as_held_out_rows_say_where_there_is_time(
 
 
 @pytest.mark.parametrize(
-    ("budget", "n_trees", "calm"), [(None, 2, True), (60, 2, False), (60, 0, True)]
+    ("left", "n_trees", "calm"),
+    [(math.inf, 2, True), (37.0, 2, True), (35.0, 2, False), (35.0, 0, True)],
 )
-def test_trees_have_the_time_of_a_budget_to_themselves(
-    x, monkeypatch, budget, n_trees, calm
+def test_trees_have_the_last_of_a_budget_to_themselves(
+    x, monkeypatch, left, n_trees, calm
 ):
     for least in ("_LEAST_GAIN", "_LEAST_SURE"):  # whether the calm path pays or not
         monkeypatch.setattr(_trust, least, -1e9)
+    monkeypatch.setattr(training_module._Course, "_seconds_left", lambda course: left)
+    budget = None if math.isinf(left) else 60
     asked = QUICK | {"budget": budget, "mean_steps": 3, "n_trees": n_trees}
     model = MACFMImputer(random_state=0, **asked).fit(x)
     assert (model.network_.calm is not None) == calm
+
+
+def test_a_budget_that_is_long_enough_changes_nothing(x):
+    asked = QUICK | {"n_trees": 2, "mean_steps": 3}
+    whole, within = (
+        MACFMImputer(random_state=0, **asked, budget=budget).fit(x)
+        for budget in (None, 3600)
+    )
+    np.testing.assert_array_equal(whole.transform(x), within.transform(x))
+    np.testing.assert_array_equal(whole.sample(x, 3), within.sample(x, 3))
 
 
 def full_trust(network, guide, validation, *, group, path):

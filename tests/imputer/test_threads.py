@@ -43,6 +43,22 @@ def test_cores_that_the_process_may_not_use_do_not_count(cores):
     assert _threads.worthwhile_threads(16) == 2
 
 
+@pytest.mark.parametrize(
+    ("idle", "spun", "free"),
+    [(10, 0.0, 2.0), (5, 0.0, 1.0), (5, 1.0, 2.0), (0, 1.0, 1.0), (0, 0.5, 0.5)],
+)
+def test_threads_of_this_process_leave_their_cores(monkeypatch, idle, spun, free):
+    """Those of numpy's BLAS spin for a while when they are done."""
+    looks, own = iter([(100, 200), (100 + idle, 210)]), iter([3.0, 3.0 + spun])
+    clock = iter([7.0, 8.0])
+    monkeypatch.setattr(_threads, "_jiffies", lambda: next(looks))
+    monkeypatch.setattr(_threads.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(_threads.time, "process_time", lambda: next(own))
+    monkeypatch.setattr(_threads.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(_threads.time, "sleep", lambda seconds: None)
+    assert _threads._idle_cores() == pytest.approx(free)
+
+
 def test_where_the_machine_does_not_tell_all_count_as_free(monkeypatch, tmp_path):
     monkeypatch.delattr(_threads.os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(_threads, "_last_look", (float("-inf"), 0.0))

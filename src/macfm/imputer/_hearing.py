@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -56,14 +55,15 @@ class Hearing:
     """Those that grow trees."""
     seconds_left: Callable[[], float]
     """What is left of the time budget, infinitely much without one."""
+    hurried: bool
+    """Whether so little is left that something has to be cut short."""
 
     def hear(self, network: GuidedEnsemble, known: Validation) -> Calibration:
         """Grow trees in the time that is left, and hear what held-out rows say."""
         rows, settings = self.rows, self.settings
         n_trees = settings.values["n_trees"]
-        hurried = math.isfinite(self.seconds_left())
         # Trees would see fewer rows, each filled in more steps, in the same time.
-        if settings.values["mean_steps"] > 1 and not (n_trees and hurried):
+        if settings.values["mean_steps"] > 1 and not (n_trees and self.hurried):
             network.calm = find_calm(
                 network,
                 known,
@@ -87,7 +87,7 @@ class Hearing:
             atoms=rows.atoms,
             scores=rows.scores,
             margins=settings.values["margins"],
-            hurried=hurried,
+            hurried=self.hurried,
             x=whole[0],
             observed=whole[1],
             group=self.group,

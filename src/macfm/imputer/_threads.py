@@ -59,16 +59,21 @@ def _free_cores() -> float:
 
 
 def _idle_cores() -> float:
-    """Watch the cores for a moment while this process does nothing."""
+    """Watch for a moment how many cores other processes leave.
+
+    Threads of this one may still be spinning, as those of OpenBLAS do for a tenth of a
+    second after numpy has multiplied matrices: their cores are there to be used.
+    """
     try:
-        before = _jiffies()
+        began, own, before = time.perf_counter(), time.process_time(), _jiffies()
         time.sleep(_LOOK_SECONDS)
         after = _jiffies()
     except (OSError, ValueError, IndexError):
         return float("inf")
+    own = (time.process_time() - own) / (time.perf_counter() - began)
     idle, total = (b - a for a, b in zip(before, after, strict=True))
     n_cores = os.cpu_count() or 1
-    return n_cores * idle / total if total > 0 else float("inf")
+    return min(n_cores * idle / total + own, n_cores) if total > 0 else float("inf")
 
 
 def _jiffies() -> tuple[int, int]:

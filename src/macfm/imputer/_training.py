@@ -44,6 +44,8 @@ from macfm.imputer._settings import Settings
 # Share of what is left of a budget that all hidden cells of held-out rows may take to
 # tell of trust; if it were more, those of one mask must do.
 _TRUST_SHARE = 0.1
+# Share of a budget that must be left after training for the rest to be done in full.
+_LEISURE = 0.6
 
 
 @dataclass(frozen=True)
@@ -352,6 +354,7 @@ class _Course:
             seed=self.seed,
             n_threads=self.n_threads,
             seconds_left=self._seconds_left,
+            hurried=not self._has_leisure(),
         )
 
     def _seconds_left(self) -> float:
@@ -360,8 +363,12 @@ class _Course:
         return budget - (time.perf_counter() - self.began)
 
     def _has_leisure(self) -> bool:
-        """Whether there is no time budget, or half of it is left after training."""
-        return self._seconds_left() >= 0.5 * (self.settings.train.max_seconds or 0.0)
+        """Whether there is no time budget, or enough of it is left after training.
+
+        What follows, if nothing of it is cut short, takes about as long as training.
+        """
+        budget = self.settings.train.max_seconds or 0.0
+        return self._seconds_left() >= _LEISURE * budget
 
     def unknowable(self, mean: Tensor | None) -> np.ndarray:
         """Return the columns that a mean of held-out rows finds no better."""
