@@ -168,6 +168,53 @@ def test_fit_finds_the_moments_behind_holes(moments):
     np.testing.assert_allclose(found[1], covariance, atol=0.2)
 
 
+def by_the_book(x, observed, moments, weights, ridge):
+    """One round of expectation-maximisation, row by row."""
+    n, d = x.shape
+    filled, spread = np.zeros((n, d)), np.zeros((d, d))
+    for k, (row, known) in enumerate(zip(x, observed, strict=True)):
+        center, inside = conditional(moments, row, known)
+        filled[k] = row
+        filled[k, ~known] = center
+        spread[np.ix_(~known, ~known)] += weights[k] * inside
+    mean = np.average(filled, axis=0, weights=weights)
+    centered = filled - mean
+    covariance = (weights[:, None] * centered).T @ centered + spread
+    return mean, covariance / n + np.diag(ridge)
+
+
+@pytest.mark.parametrize("n_patterns", [1, 6, 300])
+def test_a_round_is_the_textbooks_however_many_patterns_and_threads(
+    moments, n_patterns
+):
+    rng = np.random.default_rng(n_patterns)
+    x = rng.multivariate_normal(*moments, size=300)
+    patterns = rng.random((n_patterns, D)) < 0.6
+    observed = patterns[rng.integers(n_patterns, size=len(x))]
+    observed[0] = True
+    weights = rng.uniform(0.5, 2.0, len(x))
+    weights /= weights.mean()
+    ridge = np.linspace(0.01, 0.05, D)
+    start = moments[0] + 0.1, moments[1] + 0.2 * np.eye(D)
+    found = [
+        fit_gaussian(
+            x,
+            observed,
+            ridge=ridge,
+            max_iter=1,
+            tol=0.0,
+            start=start,
+            weights=weights,
+            n_threads=n_threads,
+        )
+        for n_threads in (1, 3)
+    ]
+    expected = by_the_book(np.where(observed, x, 0.0), observed, start, weights, ridge)
+    for k in range(2):
+        np.testing.assert_allclose(found[0][k], expected[k], rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(found[0][k], found[1][k])
+
+
 def test_fit_learns_from_the_few_rows_that_hold_a_column():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(5000, 2))

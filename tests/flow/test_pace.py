@@ -1,5 +1,6 @@
 """Steps run with the number of threads that is fastest now."""
 
+import threading
 from contextlib import suppress
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 from threadpoolctl import threadpool_info
 
 from macfm.flow import _pace
-from macfm.flow._pace import Pace, one_thread
+from macfm.flow._pace import Pace, in_threads, one_thread
 
 
 class Clock:
@@ -83,11 +84,35 @@ def test_one_thread_is_for_a_while(fails):
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        with suppress(ZeroDivisionError), one_thread():
+        with suppress(ZeroDivisionError), one_thread() as n_threads:
+            assert n_threads == 2
             assert torch.get_num_threads() == 1
             blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
             assert {pool["num_threads"] for pool in blas} == {1}
             1 / (not fails)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("n_pieces", [0, 1, 7])
+def test_pieces_are_done_in_threads_of_one_and_come_back_in_order(n_threads, n_pieces):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    here = threading.current_thread()
+
+    def work(piece):
+        aside = threading.current_thread() is not here
+        return piece, aside and torch.get_num_threads()
+
+    try:
+        found = in_threads(work, range(n_pieces), n_threads=n_threads)
+        aside = 1 if min(n_threads, n_pieces) > 1 else False
+        assert found == [(piece, aside) for piece in range(n_pieces)]
+        assert torch.get_num_threads() == 2
+        with pytest.raises(ZeroDivisionError):
+            in_threads(lambda piece: 1 // piece, range(3), n_threads=n_threads)
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 import torch
 
-from macfm.flow import multiplies_bfloat16, tf32
+from macfm.flow import _precision, fast_products, multiplies_bfloat16, tf32
 from macfm.flow._precision import products
 
 
@@ -16,6 +16,46 @@ def test_a_gpu_has_less_precision_for_a_while(device, inside):
         assert torch.get_float32_matmul_precision() == inside
         raise ZeroDivisionError
     assert torch.get_float32_matmul_precision() == before
+
+
+@pytest.mark.parametrize(
+    ("device", "has_it", "inside"),
+    [("cpu", False, "highest"), ("cpu", True, "medium"), ("cuda", True, "high")],
+)
+def test_a_device_rounds_factors_where_that_is_faster(
+    device, has_it, inside, monkeypatch
+):
+    monkeypatch.setattr(_precision, "multiplies_bfloat16", lambda device: has_it)
+    before = torch.get_float32_matmul_precision()
+    with contextlib.suppress(ZeroDivisionError), fast_products(torch.device(device)):
+        assert torch.get_float32_matmul_precision() == inside
+        raise ZeroDivisionError
+    assert torch.get_float32_matmul_precision() == before
+
+
+@pytest.mark.skipif(
+    not multiplies_bfloat16(torch.device("cpu")), reason="a CPU without bfloat16"
+)
+@pytest.mark.parametrize(("d_in", "d_out"), [(32, 128), (192, 256), (256, 32)])
+def test_fast_products_do_not_depend_on_threads_and_batches(d_in, d_out):
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(d_in, d_out)
+    x = torch.randn(1024, d_in)
+    exact = layer(x)
+    n_threads = torch.get_num_threads()
+    found = []
+    try:
+        for n in (1, 2):
+            torch.set_num_threads(n)
+            with fast_products(torch.device("cpu")), torch.no_grad():
+                found += [
+                    torch.cat([layer(part) for part in x.split(n_rows)])
+                    for n_rows in (64, 192, 1024)
+                ]
+    finally:
+        torch.set_num_threads(n_threads)
+    assert all(torch.equal(found[0], other) for other in found)
+    assert (found[0] - exact).abs().max() < 0.05
 
 
 def test_inside_it_products_may_be_whole_again():

@@ -89,6 +89,7 @@ def ridge_of(x, observed):
             group=np.arange(x.shape[1]),
             rng=np.random.default_rng(0),
             device=torch.device("cpu"),
+            n_threads=1,
         )
 
 

@@ -30,7 +30,7 @@ from macfm.flow._path import (
 )
 from macfm.flow._points import PointLaw, Points, PointSource
 from macfm.flow._polish import Polish
-from macfm.flow._precision import multiplies_bfloat16, tf32
+from macfm.flow._precision import fast_products, multiplies_bfloat16, tf32
 from macfm.flow._rows import RowConfig, TrainingRows, prepare_rows
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import (
@@ -152,6 +152,7 @@ __all__ = [
     "conditional_mean",
     "end_point",
     "euler_step",
+    "fast_products",
     "find_calm",
     "find_rules",
     "fit_gaussian",

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
+from macfm.flow._pace import in_threads
+from macfm.flow._packed import beyond, blocks, by_count, inverse_root
+
+# Numbers in the matrices of rows that a GPU factorises together, and in the copies of
+# those that rows on a CPU share.
 _CHUNK_CELLS = 2**24
+_LIKE_CELLS = 2**20
 
 Moments = tuple[np.ndarray, np.ndarray]
 """Mean ``(d,)`` and covariance ``(d, d)``."""
@@ -25,6 +32,7 @@ def fit_gaussian(
     start: Moments | None = None,
     weights: np.ndarray | None = None,
     device: torch.device | None = None,
+    n_threads: int = 1,
 ) -> Moments:
     """Fit a normal distribution to rows with holes by expectation-maximisation.
 
@@ -42,6 +50,8 @@ def fit_gaussian(
         How much each row counts; None counts all alike.
     device : torch.device or None
         A GPU to compute on; None computes here.
+    n_threads : int
+        Threads to compute with here; the result does not depend on them.
 
     Returns
     -------
@@ -65,15 +75,22 @@ def fit_gaussian(
         share = counts / len(values)
         variance = (centered**2).sum(axis=0) / counts + ridge / share
         moments = mean, np.diag(variance)
-    em_round = partial(_em_round, values, observed, weights=weights)
+    counted = np.ones(len(values)) if weights is None else weights
     if device is not None and device.type == "cuda":
         em_round = partial(
             _em_round_on,
             torch.from_numpy(values).to(device),
             torch.from_numpy(observed).to(device),
-            weights=torch.from_numpy(
-                np.ones(len(values)) if weights is None else weights
-            ).to(device),
+            weights=torch.from_numpy(counted).to(device),
+        )
+    else:
+        em_round = partial(
+            _em_round,
+            torch.from_numpy(values),
+            torch.from_numpy(observed),
+            _by_pattern(observed, counted),
+            weights=torch.from_numpy(counted),
+            n_threads=n_threads,
         )
     for k in range(0, max(max_iter, 1), 2):
         first = em_round(moments, ridge=ridge)
@@ -87,33 +104,93 @@ def fit_gaussian(
     return moments
 
 
+@dataclass(frozen=True)
+class _Alike:
+    """Some patterns of missing coordinates, and the rows that have them."""
+
+    unknown: Tensor
+    """The missing coordinates of each pattern, shape ``(b, k)``, filled up with d."""
+    rows: Tensor
+    """The rows, shape ``(r,)``."""
+    which: Tensor
+    """Which of the patterns each of them has, shape ``(r,)``."""
+    weights: Tensor
+    """How much the rows of each pattern count together, shape ``(b,)``."""
+
+
+def _by_pattern(observed: np.ndarray, weights: np.ndarray) -> list[_Alike]:
+    """Sort rows by which coordinates they miss, patterns of many and few apart."""
+    packed = np.packbits(observed, axis=1)
+    _, first, pattern = np.unique(
+        packed, axis=0, return_index=True, return_inverse=True
+    )
+    pattern = pattern.reshape(-1)
+    total = torch.from_numpy(np.bincount(pattern, weights))
+    order = torch.from_numpy(np.argsort(pattern, kind="stable"))
+    ends = torch.from_numpy(np.bincount(pattern).cumsum())
+    found = []
+    for some, unknown in by_count(torch.from_numpy(~observed[first])):
+        some, place = torch.sort(some)
+        rows = [order[ends[k - 1] if k else 0 : ends[k]] for k in some.tolist()]
+        n_rows = torch.tensor([len(part) for part in rows])
+        which = torch.arange(len(some)).repeat_interleave(n_rows)
+        found.append(_Alike(unknown[place], torch.cat(rows), which, total[some]))
+    return found
+
+
 def _em_round(
-    values: np.ndarray,
-    observed: np.ndarray,
+    values: Tensor,
+    observed: Tensor,
+    alike: list[_Alike],
     moments: Moments,
     *,
     ridge: float | np.ndarray,
-    weights: np.ndarray | None,
+    weights: Tensor,
+    n_threads: int,
 ) -> Moments:
-    """Fill the holes under a normal law, and fit one to what that gives."""
-    n, d = values.shape
-    mean, covariance = moments
-    filled = values.copy()
-    spread = np.zeros(d * d)
-    for rows, unknown, center, inside in _conditionals(
-        values, observed, mean=mean, covariance=covariance
-    ):
-        filled[rows[:, None], unknown] = center
-        if weights is not None:
-            inside = inside * weights[rows, None, None]
-        pairs = unknown[:, :, None] * d + unknown[:, None, :]
-        spread += np.bincount(pairs.ravel(), inside.ravel(), minlength=d * d)
-    mean = np.average(filled, axis=0, weights=weights)
+    """Fill the holes under a normal law, and fit one to what that gives.
+
+    Rows that miss the same coordinates share an inverse.
+    """
+    d = values.shape[1]
+    mean, covariance = (torch.from_numpy(part) for part in moments)
+    precision = torch.linalg.inv(covariance)
+    pull = torch.where(observed, values - mean, 0.0) @ precision
+    filled, pull, mean = (F.pad(part, (0, 1)) for part in (values, pull, mean))
+    precision = beyond(precision)
+
+    def fill(some: _Alike) -> Tensor:
+        unknown = some.unknown
+        block = blocks(precision, unknown)
+        block.diagonal(dim1=1, dim2=2).add_(unknown == d)
+        root = inverse_root(block)
+        inside = root.transpose(1, 2) @ root
+        for here in torch.arange(len(some.rows)).split(_LIKE_CELLS // block[0].numel()):
+            which, rows = some.which[here], some.rows[here, None]
+            place = rows, unknown[which]
+            part = (inside[which] @ pull[place].unsqueeze(2)).squeeze(2)
+            filled[place] = mean[place[1]] - part
+        pairs = unknown.unsqueeze(2) * (d + 1) + unknown.unsqueeze(1)
+        inside = inside * some.weights[:, None, None]
+        return pairs.flatten().bincount(inside.flatten(), (d + 1) ** 2)
+
+    spread = torch.zeros((d + 1) ** 2, dtype=values.dtype)
+    for part in in_threads(fill, alike, n_threads=n_threads):
+        spread += part
+    filled, spread = filled[:, :d], spread.view(d + 1, d + 1)[:d, :d]
+    return _moments(filled, spread, ridge=ridge, weights=weights)
+
+
+def _moments(
+    filled: Tensor, spread: Tensor, *, ridge: float | np.ndarray, weights: Tensor
+) -> Moments:
+    """Return mean and covariance of filled rows whose holes have a spread in all."""
+    n = len(filled)
+    mean = (weights.unsqueeze(1) * filled).sum(dim=0) / n
     centered = filled - mean
-    weighted = centered if weights is None else centered * weights[:, None]
-    covariance = (weighted.T @ centered + spread.reshape(d, d)) / n
-    covariance[np.diag_indices(d)] += ridge
-    return mean, covariance
+    covariance = ((weights.unsqueeze(1) * centered).T @ centered + spread) / n
+    covariance.diagonal().add_(torch.as_tensor(np.asarray(ridge)).to(filled))
+    return mean.cpu().numpy(), covariance.cpu().numpy()
 
 
 def _em_round_on(
@@ -142,11 +219,7 @@ def _em_round_on(
         center = mean - (inside @ pull[rows].unsqueeze(2)).squeeze(2)
         filled[rows] = torch.where(observed[rows], values[rows], center)
         spread += (inside * weights[rows, None, None]).sum(dim=0)
-    mean = (weights.unsqueeze(1) * filled).sum(dim=0) / n
-    centered = filled - mean
-    covariance = ((weights.unsqueeze(1) * centered).T @ centered + spread) / n
-    covariance.diagonal().add_(torch.as_tensor(np.asarray(ridge)).to(values))
-    return mean.cpu().numpy(), covariance.cpu().numpy()
+    return _moments(filled, spread, ridge=ridge, weights=weights)
 
 
 def _extrapolated(
@@ -171,29 +244,3 @@ def _extrapolated(
             return mean, covariance
         a = (a + 1) / 2
     return second
-
-
-def _conditionals(
-    values: np.ndarray,
-    observed: np.ndarray,
-    *,
-    mean: np.ndarray,
-    covariance: np.ndarray,
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield conditional laws of rows that miss equally many coordinates, say k.
-
-    Four arrays: the rows ``(b,)``, their missing coordinates ``(b, k)``, and of these
-    the mean ``(b, k)`` and the covariance ``(b, k, k)``.
-    """
-    precision = np.linalg.inv(covariance)
-    pull = np.where(observed, values - mean, 0.0) @ precision
-    n_missing = (~observed).sum(axis=1)
-    first = np.argsort(observed, axis=1, kind="stable")  # missing ones first
-    for k in np.unique(n_missing[n_missing > 0]):
-        alike = np.flatnonzero(n_missing == k)
-        for rows in np.array_split(alike, -(-len(alike) * k * k // _CHUNK_CELLS)):
-            unknown = first[rows, :k]
-            block = precision[unknown[:, :, None], unknown[:, None, :]]
-            inside = np.linalg.inv(block)
-            part = np.take_along_axis(pull[rows], unknown, 1)[..., None]
-            yield rows, unknown, mean[unknown] - (inside @ part)[..., 0], inside

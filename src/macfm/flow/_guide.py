@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,14 +10,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from macfm.flow._pace import in_threads
+from macfm.flow._packed import beyond, blocks, by_count, inverse_root
 from macfm.flow._precision import products
 
 # Beyond this many coordinates one factorisation a row costs more than it tells.
 MAX_COORDINATES = 160
-# Rows with similarly many unknown coordinates are factorised together.
-_N_CHUNKS = 8
-# Fewer rows are not worth a factorisation of their own.
-_CHUNK_ROWS = 64
+# Numbers in the matrices of rows that a GPU factorises together.
 _CHUNK_CELLS = 2**24
 # On a GPU float32 will do up to this condition number: at 9e4 the largest errors that
 # were seen were 1e-3 of a standard deviation, and they grow with it.
@@ -136,23 +134,25 @@ def _solve_packed(
     Each takes as many coordinates as it needs: least arithmetic, for a CPU.
     """
     n, d = m_cond.shape
-    # A coordinate beyond the last fills rows up that have fewer unknown ones.
-    right, precision = F.pad(right, (0, 1)), F.pad(precision, (0, 1, 0, 1))
+    right, precision = F.pad(right, (0, 1)), beyond(precision)
     eps = None if eps is None else F.pad(eps, (0, 1))
     v_s = torch.zeros_like(right)
     scale = right.new_ones(n, d + 1)
-    for rows, unknown in _by_count(m_cond):
-        s_k = s[rows]
-        block = precision[unknown.unsqueeze(2), unknown.unsqueeze(1)]
-        matrix = block.mul_((1 - s_k).square().unsqueeze(2))
+
+    def solve(piece: tuple[Tensor, Tensor]) -> None:
+        rows, unknown = piece
+        s_k, place = s[rows], (rows.unsqueeze(1), unknown)
+        matrix = blocks(precision, unknown).mul_((1 - s_k).square().unsqueeze(2))
         matrix.diagonal(dim1=1, dim2=2).add_(torch.where(unknown == d, 1.0, s_k**2))
-        inverse = _inverse_root(matrix)
-        part = inverse @ right[:, rows[:, None], unknown].permute(1, 2, 0)
+        inverse = inverse_root(matrix)
+        part = inverse @ right[:, *place].permute(1, 2, 0)
         if eps is not None:
-            part = part + eps[:, rows[:, None], unknown].permute(1, 2, 0)
+            part = part + eps[:, *place].permute(1, 2, 0)
         solved = inverse.transpose(1, 2) @ part
-        v_s[:, rows[:, None], unknown] = solved.permute(2, 0, 1)
-        scale[rows[:, None], unknown] = inverse.square().sum(dim=1).sqrt()
+        v_s[:, *place] = solved.permute(2, 0, 1)
+        scale[place] = torch.linalg.vector_norm(inverse, dim=1)
+
+    in_threads(solve, list(by_count(~m_cond)), n_threads=torch.get_num_threads())
     return v_s[..., :d], scale[:, :d]
 
 
@@ -165,14 +165,15 @@ def _solve_whole(
     """
     n, d = m_cond.shape
     v_s, scale = [], []
-    for start in range(0, n, max(_CHUNK_CELLS // max(d, 1) ** 2, 1)):
-        some = slice(start, start + max(_CHUNK_CELLS // max(d, 1) ** 2, 1))
+    n_rows = max(_CHUNK_CELLS // max(d, 1) ** 2, 1)
+    for start in range(0, n, n_rows):
+        some = slice(start, start + n_rows)
         unknown = (~m_cond[some]).to(precision.dtype)
         s_k = s[some]
         weight = (1 - s_k) * unknown
         matrix = precision * (weight.unsqueeze(2) * weight.unsqueeze(1))
         matrix.diagonal(dim1=1, dim2=2).add_(torch.where(m_cond[some], 1.0, s_k**2))
-        inverse = _inverse_root(matrix)
+        inverse = inverse_root(matrix)
         part = inverse @ right[:, some].permute(1, 2, 0)
         if eps is not None:
             part = part + (eps[:, some] * unknown).permute(1, 2, 0)
@@ -180,13 +181,6 @@ def _solve_whole(
         v_s.append(solved.permute(2, 0, 1))
         scale.append(torch.linalg.vector_norm(inverse, dim=1))
     return torch.cat(v_s, dim=1), torch.cat(scale)
-
-
-def _inverse_root(matrix: Tensor) -> Tensor:
-    """Return L⁻¹ for symmetric matrices L Lᵀ, ``(n, k, k)``."""
-    root = torch.linalg.cholesky_ex(matrix).L
-    eye = torch.eye(root.shape[-1], dtype=root.dtype, device=root.device)
-    return torch.linalg.solve_triangular(root, eye, upper=False)
 
 
 def plain_guess(
@@ -201,22 +195,3 @@ def plain_guess(
         v_s=torch.where(m_moved, (s_t - (1 - s_t) / variance) / m * x_t, 0.0),
         scale=torch.where(m_moved, m.rsqrt(), 1.0),
     )
-
-
-def _by_count(m_cond: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield rows ``(b,)`` with their unknown coordinates ``(b, k)``, few of them first.
-
-    A row with fewer than k of them is filled up with d.
-    """
-    d = m_cond.shape[1]
-    n_unknown = (~m_cond).sum(dim=1)
-    order = torch.argsort(n_unknown, stable=True)
-    first = torch.argsort(m_cond.to(torch.uint8), dim=1, stable=True)
-    size = max(-(-len(order) // _N_CHUNKS), _CHUNK_ROWS)
-    most = max(_CHUNK_CELLS // max(d, 1) ** 2, 1)
-    for rows in order.split(min(size, most)):
-        k = int(n_unknown[rows[-1]])
-        if k:
-            place = torch.arange(k, device=rows.device)
-            beyond = place >= n_unknown[rows].unsqueeze(1)
-            yield rows, torch.where(beyond, d, first[rows, :k])

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
 import torch
 from threadpoolctl import threadpool_limits
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 # How often other numbers are tried, and for how many steps each.
 _TRY_SECONDS = 3.0
@@ -21,8 +26,8 @@ _N_TRIED = 3
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch and numpy use one thread, and then as before.
+def one_thread() -> Iterator[int]:
+    """Let torch and numpy use one thread, and then as before; yield torch's number.
 
     For many small operations, which two threads on busy cores took eighty times as long
     for, and for products and inverses of numpy, whose last bits depend on threads.
@@ -31,7 +36,28 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     try:
         with threadpool_limits(limits=1, user_api="blas"):
-            yield
+            yield before
+    finally:
+        torch.set_num_threads(before)
+
+
+def in_threads(
+    work: Callable[[T], R], pieces: Sequence[T], *, n_threads: int
+) -> list[R]:
+    """Do pieces of work, up to so many at a time, each of them in one thread of torch.
+
+    For what torch and numpy do one after the other however many threads they have. A
+    piece must not depend on what others have done.
+    """
+    n_workers = min(n_threads, len(pieces))
+    if n_workers <= 1:
+        return [work(piece) for piece in pieces]
+    before = torch.get_num_threads()
+    # A thread that is new to torch takes the number that was set last.
+    torch.set_num_threads(1)
+    try:
+        with ThreadPoolExecutor(n_workers) as pool:
+            return list(pool.map(work, pieces))
     finally:
         torch.set_num_threads(before)
 

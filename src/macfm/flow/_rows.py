@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from macfm.flow._atoms import Atoms
 from macfm.flow._gaussian import Moments, fit_gaussian
 from macfm.flow._guide import MAX_COORDINATES, Gaussian
 from macfm.flow._levels import nearest, number_rows
-from macfm.flow._pace import one_thread
+from macfm.flow._pace import in_threads, one_thread
 from macfm.flow._path import Path
 from macfm.flow._rules import Rules, find_rules
 from macfm.flow._sampler import draw_rows
@@ -133,13 +134,14 @@ class TrainingRows:
     ) -> Gaussian:
         """Return the Gaussian of some of the rows, with the same ridge."""
         assert self.ridge is not None
-        with one_thread():
+        with one_thread() as n_threads:
             moments = _fit(
                 x.cpu().numpy(),
                 observed.cpu().numpy(),
                 self.ridge,
                 weights=None if weights is None else weights.cpu().numpy(),
                 device=x.device,
+                n_threads=n_threads,
             )
         return _gaussian(*moments).to(x.device)
 
@@ -222,13 +224,14 @@ def prepare_rows(
 
     guide = whole_guide = ridge = None
     if config.guide and x.shape[1] <= MAX_COORDINATES:
-        with one_thread():
-            ridge = _choose_ridge(*known, group=group, rng=rng, device=device)
-            some = None if weights is None else weights[trained]
-            moments = _fit(*known, ridge, weights=some, device=device)
-            whole = _fit(
-                x, observed, ridge, start=moments, weights=weights, device=device
+        with one_thread() as n_threads:
+            ridge = _choose_ridge(
+                *known, group=group, rng=rng, device=device, n_threads=n_threads
             )
+            fit = partial(_fit, ridge=ridge, device=device, n_threads=n_threads)
+            some = None if weights is None else weights[trained]
+            moments = fit(*known, weights=some)
+            whole = fit(x, observed, start=moments, weights=weights)
             guide = _gaussian(*moments).to(device)
             whole_guide = _gaussian(*whole).to(device)
 
@@ -288,6 +291,7 @@ def _fit(
     start: Moments | None = None,
     weights: np.ndarray | None = None,
     max_iter: int = _MAX_ITER,
+    n_threads: int = 1,
 ) -> Moments:
     """Fit to evenly spaced rows, at most so many, and a few rounds to more of them.
 
@@ -309,6 +313,7 @@ def _fit(
             start=start,
             weights=None if weights is None else weights[some],
             device=device,
+            n_threads=n_threads,
         )
 
     first = _step(x, _MAX_FIT_ROWS, _MAX_FIT_CELLS)
@@ -340,6 +345,7 @@ def _choose_ridge(
     group: np.ndarray,
     rng: np.random.Generator,
     device: torch.device,
+    n_threads: int,
 ) -> float:
     """Return the ridge whose guide finds hidden cells of left-out rows best.
 
@@ -351,12 +357,18 @@ def _choose_ridge(
     n_folds = min(2 if is_wide else _N_FOLDS, len(rows))
     if n_folds < 2:
         return max(_PSEUDO_ROWS)
-    errors = np.zeros((len(_PSEUDO_ROWS), len(rows)))
+    folds = []
     for k in range(n_folds):
         left_out = np.arange(len(rows)) % n_folds == k
+        n_left_out = _N_HIDINGS * np.count_nonzero(left_out)
+        hidden = rng.random((n_left_out, int(group.max()) + 1)) < _HIDE_RATE
+        folds.append((left_out, hidden[:, group]))
+    errors = np.zeros((len(_PSEUDO_ROWS), len(rows)))
+
+    def judge(fold: tuple[np.ndarray, np.ndarray]) -> None:
+        left_out, hidden = fold
         here, there = rows[~left_out], np.tile(rows[left_out], _N_HIDINGS)
-        hidden = rng.random((len(there), int(group.max()) + 1)) < _HIDE_RATE
-        hidden = hidden[:, group] & observed[there]
+        hidden = hidden & observed[there]
         true = torch.from_numpy(x[there]).to(device)
         shown = torch.from_numpy(observed[there] & ~hidden).to(device)
         scored = torch.from_numpy(hidden).to(device)
@@ -374,6 +386,8 @@ def _choose_ridge(
             miss = torch.where(scored, true - found, 0.0).double().square()
             by_row = miss.sum(dim=1).view(_N_HIDINGS, -1).sum(dim=0)
             errors[place, left_out] = by_row.cpu().numpy()
+
+    in_threads(judge, folds, n_threads=n_threads if device.type == "cpu" else 1)
     best = errors[errors.sum(axis=1).argmin()]
     gap = errors - best
     share = _STANDARD_ERRORS * min(len(rows) / _ROWS_FOR_SLACK, 1.0)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import torch
 
 from macfm._errors import ParameterError, Said
-from macfm.flow import tf32
+from macfm.flow import fast_products
 from macfm.imputer._threads import worthwhile_threads
 
 # torch's generator and its number of threads are those of the whole process.
@@ -58,7 +58,7 @@ def alone(device: torch.device, *, few: bool) -> Iterator[None]:
     always give whole vectors, so as many threads are used, and no more than pay: for a
     few rows one, and nobody looks how many cores are free.
     """
-    with _ALONE, tf32(device):
+    with _ALONE, fast_products(device):
         n_threads = torch.get_num_threads()
         n_used = 1 if few else worthwhile_threads(n_threads)
         if n_used != n_threads:
