@@ -127,14 +127,13 @@ def _by_pattern(observed: np.ndarray, weights: np.ndarray) -> list[_Alike]:
     pattern = pattern.reshape(-1)
     total = torch.from_numpy(np.bincount(pattern, weights))
     order = torch.from_numpy(np.argsort(pattern, kind="stable"))
-    ends = torch.from_numpy(np.bincount(pattern).cumsum())
+    rows_of = order.split(np.bincount(pattern).tolist())
     found = []
     for some, unknown in by_count(torch.from_numpy(~observed[first])):
-        some, place = torch.sort(some)
-        rows = [order[ends[k - 1] if k else 0 : ends[k]] for k in some.tolist()]
+        rows = [rows_of[k] for k in some.tolist()]
         n_rows = torch.tensor([len(part) for part in rows])
         which = torch.arange(len(some)).repeat_interleave(n_rows)
-        found.append(_Alike(unknown[place], torch.cat(rows), which, total[some]))
+        found.append(_Alike(unknown, torch.cat(rows), which, total[some]))
     return found
 
 
