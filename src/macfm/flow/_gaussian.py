@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from macfm.flow._pace import in_threads
-from macfm.flow._packed import beyond, blocks, by_count, inverse_root
+from macfm.flow._packed import beyond, blocks, by_count, inverse_root, threads_for
 
 # Numbers in the matrices of rows that a GPU factorises together, and in the copies of
 # those that rows on a CPU share.
@@ -84,13 +84,14 @@ def fit_gaussian(
             weights=torch.from_numpy(counted).to(device),
         )
     else:
+        alike = _by_pattern(observed, counted)
         em_round = partial(
             _em_round,
             torch.from_numpy(values),
             torch.from_numpy(observed),
-            _by_pattern(observed, counted),
+            alike,
             weights=torch.from_numpy(counted),
-            n_threads=n_threads,
+            n_threads=threads_for((a.unknown for a in alike), n_threads=n_threads),
         )
     for k in range(0, max(max_iter, 1), 2):
         first = em_round(moments, ridge=ridge)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from macfm.flow._pace import in_threads
-from macfm.flow._packed import beyond, blocks, by_count, inverse_root
+from macfm.flow._packed import beyond, blocks, by_count, inverse_root, threads_for
 from macfm.flow._precision import products
 
 # Beyond this many coordinates one factorisation a row costs more than it tells.
@@ -152,7 +152,11 @@ def _solve_packed(
         v_s[:, *place] = solved.permute(2, 0, 1)
         scale[place] = torch.linalg.vector_norm(inverse, dim=1)
 
-    in_threads(solve, list(by_count(~m_cond)), n_threads=torch.get_num_threads())
+    pieces = list(by_count(~m_cond))
+    n_threads = threads_for(
+        (unknown for _, unknown in pieces), n_threads=torch.get_num_threads()
+    )
+    in_threads(solve, pieces, n_threads=n_threads)
     return v_s[..., :d], scale[:, :d]
 
 

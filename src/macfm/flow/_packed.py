@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import Tensor
@@ -15,6 +15,8 @@ _PIECE_ROWS = 32
 # Numbers in the matrices of rows that are factorised together: they stay in a core's
 # cache, those of more rows take twice as long each.
 _PIECE_CELLS = 2**17
+# To start a thread takes as long as some hundred small factorisations.
+_FEW_OPERATIONS = 2**23
 
 
 def by_count(unknown: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
@@ -36,6 +38,12 @@ def by_count(unknown: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         if k := n_unknown[end - 1]:
             yield order[start:end], first[start:end, :k]
         start = end
+
+
+def threads_for(pieces: Iterable[Tensor], *, n_threads: int) -> int:
+    """Return how many of some threads pay for pieces of unknown coordinates (b, k)."""
+    n_operations = sum(len(unknown) * unknown.shape[1] ** 3 for unknown in pieces)
+    return n_threads if n_operations > _FEW_OPERATIONS else 1
 
 
 def beyond(matrix: Tensor) -> Tensor:
