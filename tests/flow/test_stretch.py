@@ -114,6 +114,7 @@ def test_a_column_of_few_cells_leans_on_the_others():
 def test_a_handful_of_rows_is_not_believed_wholly():
     """Ten rows say nothing certain of one column, however often they come back."""
     one, again = torch.tensor([True]), torch.arange(10).repeat(16)
+    wider = (1 + 8 / 10) ** 0.5
     apart = normal(0, n=160, d=1)
     widths = []
     for seed in range(1, 9):
@@ -121,7 +122,7 @@ def test_a_handful_of_rows_is_not_believed_wholly():
         few = find(apart, miss.repeat(16, 1), row=again, centred=one)
         own = float(rms(miss) / rms(apart))
         width = float(rms(few(apart.float())) / rms(apart.float()))
-        widths.append((abs(width - 1), abs(own - 1)))
+        widths.append((abs(width / wider - 1), abs(own - 1)))
     believed, own = (sum(column) for column in zip(*widths, strict=True))
     assert believed < 0.95 * own
     many = find(normal(0, d=1), 1.6 * normal(1, d=1), centred=one)
@@ -135,6 +136,16 @@ def test_a_column_without_cells_stays_as_it_is():
     assert stretch.acts.tolist() == [True, False, True, True, True]
     exact = find(normal(0), torch.zeros(N, D))
     assert not exact.acts.any()
+
+
+@pytest.mark.parametrize(("n_rows", "wider"), [(24, 1.155), (80, 1.049), (8_000, 1.0)])
+def test_of_few_rows_draws_are_wider_than_their_errors(n_rows, wider):
+    """The rows that tell of errors have chosen what erred."""
+    row = torch.arange(n_rows).repeat(-(-8_000 // n_rows))
+    apart, miss = normal(0, n=len(row), d=2), normal(1, n=len(row), d=2)
+    found = find(apart, miss, row=row, centred=torch.tensor([False, False]))
+    width = rms(found(apart.float())) / rms(miss)
+    assert width.tolist() == pytest.approx([wider, wider], abs=0.02)
 
 
 def test_rows_that_come_back_say_no_more_than_once():
