@@ -31,6 +31,25 @@ def table(tmp_path):
     return read_table(tmp_path / "t.csv")
 
 
+@pytest.mark.parametrize(
+    ("times", "written"),
+    [
+        (["2024-05-06", "2024-05-07"], ["2024-05-06", "2024-05-07"]),
+        (
+            ["2024-05-06", "2024-05-07 10:30"],
+            ["2024-05-06 00:00:00", "2024-05-07 10:30:00"],
+        ),
+    ],
+)
+def test_days_in_an_empty_column_are_written_as_days(tmp_path, times, written):
+    (tmp_path / "t.csv").write_bytes(b"x,day\n1.5,\n2.5,\n")
+    table = read_table(tmp_path / "t.csv")
+    completed = table.frame.assign(day=pd.to_datetime(pd.Series(times), format="mixed"))
+    table.write(completed, tmp_path / "out.csv")
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert [line.split(",")[1] for line in lines[1:]] == written
+
+
 @pytest.mark.parametrize("end", ["gz", "bz2", "xz", "zst"])
 def test_compressed_files(tmp_path, table, end):
     if end == "zst":

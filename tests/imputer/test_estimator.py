@@ -657,6 +657,13 @@ def test_what_is_no_table_is_said_plainly(value):
         imputer().fit(value)
 
 
+@pytest.mark.parametrize("dtype", [object, str])
+def test_text_in_an_array_is_refused_by_its_column(dtype):
+    array = np.array([[1.0, "2"], [3.0, "hi"]] * 20, dtype=dtype)
+    with pytest.raises(ValueError, match=r"column 1 .* holds 'hi'.* pass a DataFrame"):
+        MACFMImputer().fit(array)
+
+
 def test_masked_array_is_refused_with_a_cure():
     with pytest.raises(TypeError, match=r"X\.filled\(np\.nan\)"):
         imputer().fit(np.ma.masked_invalid(array()))

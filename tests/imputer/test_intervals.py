@@ -43,3 +43,21 @@ def test_a_range_holds_its_level_of_exchangeable_truths(level):
             assert narrower < level - 1e-9
         else:
             assert (low, high) == (0, n_draws - 1)
+
+
+def test_a_table_of_ranges_has_the_types_of_what_it_holds():
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
+    x = x.mask(rng.random(x.shape) < 0.3).set_axis(range(100, 160))
+    told = MACFMImputer(**QUICK).fit(x).intervals(x, 0.5, 9)
+    numbers = told[["value", "low", "high", "certainty"]]
+    assert (numbers.dtypes == float).all()
+    assert told["row"].dtype == x.index.dtype
+    filled = MACFMImputer(**QUICK).fit(x).transform(x)
+    for cell in told.itertuples():  # labels and names find their cells
+        assert filled.loc[cell.row, cell.column] == cell.value
+    x["c"] = np.where(rng.random(60) < 0.5, "u", None)
+    x.loc[100, "c"] = "v"
+    told = MACFMImputer(**QUICK).fit(x).intervals(x, 0.5, 9)
+    assert told["value"].dtype == object
+    assert told["low"].dtype == float

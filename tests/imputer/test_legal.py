@@ -164,3 +164,19 @@ def test_draws_do_not_pile_up_on_a_limit_that_the_data_avoid(preset):
                 share = ((seen - end).abs() < hair).mean()
                 noise = 3 * np.sqrt((share + 1e-3) / len(seen))
                 assert ((drawn - end).abs() < hair).mean() <= share + noise
+
+
+@pytest.mark.parametrize("method", ["mean", "median"])
+def test_fills_are_the_same_in_any_unit(method):
+    """Positive numbers up to 1 are shares to begin with, but may be tiny."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=120)
+    x = pd.DataFrame({"z": z, "v": 3 + 0.3 * z + rng.normal(0, 0.05, 120)})
+    x.loc[::4, "v"] = np.nan
+    fills = []
+    for unit in (1.0, 1e-3, 1e-19):
+        imputer = MACFMImputer(**QUICK, method=method)
+        fills.append(imputer.fit_transform(x.assign(v=unit * x.v)).v[::4] / unit)
+    assert fills[0].nunique() > 25
+    np.testing.assert_allclose(fills[1], fills[0], rtol=0.02)
+    np.testing.assert_allclose(fills[2], fills[0], rtol=0.02)

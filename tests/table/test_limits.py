@@ -71,6 +71,24 @@ def test_a_limit_far_from_all_values_does_not_touch_them():
     assert near.target == pytest.approx(seen.min())
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1e-15, 1e-19, 1e-200])
+@pytest.mark.parametrize("within", [fold, squeeze])
+def test_tiny_values_are_not_lost_beside_a_limit(within, scale):
+    """A share of at most 1 may be of any size."""
+    seen = scale * np.random.default_rng(0).uniform(1.0, 2.0, 100)
+    up = Limit.fit(1.0, seen, -1)
+    values = scale * np.array([0.5, 1.1, 1.9, 2.5])
+    np.testing.assert_allclose(within(values, [up]), values, rtol=1e-2)
+    assert (np.diff(within(values, [up])) > 0).all()
+
+
+def test_endless_values_end_at_the_limit():
+    low = Limit.fit(0.0, np.arange(1.0, 30.0), 1)
+    came = squeeze(np.array([-np.inf, -1e300, 1.0, 20.0]), [low])
+    assert came[0] == came[1] == low.target
+    assert came[3] == 20.0
+
+
 def test_values_beyond_the_limit_only_leave_clipping():
     low = Limit.fit(5.0, np.array([1.0, 2.0]), 1)
     for within in (fold, squeeze):

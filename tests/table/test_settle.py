@@ -218,6 +218,23 @@ def test_observed_cells_that_disagree_stay_and_are_mentioned():
     assert kept.equals(frame)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-12])
+def test_a_disagreement_is_mentioned_in_any_unit(scale):
+    frame = bodies(share=0.0)
+    frame["bmi"] *= 1.2 * scale
+    frame["weight"] *= scale
+    with pytest.warns(UserWarning, match=r"300 of 300 rows .* disagree .* 16.7 %"):
+        settled(frame, warn=True, derive=BMI)
+
+
+def test_a_formula_without_a_value_is_mentioned():
+    frame = bodies(share=0.0)
+    frame.loc[::4, "bmi"] = np.nan
+    formula = {"bmi": "log(weight - 1000 * height)"}
+    with pytest.warns(UserWarning, match=r"no number in 300 of 300 rows .* not hold"):
+        settled(frame, warn=True, derive=formula)
+
+
 def test_rounding_is_no_disagreement():
     frame = bodies(share=0.0).round({"bmi": 1, "weight": 1, "height": 2})
     frame.loc[0, "bmi"] = np.nan

@@ -90,6 +90,13 @@ class EmptyStyle(Style):
         """Return missing numbers."""
         return np.full(len(values), np.nan)
 
+    def render(self, values: Sequence[Any], bounds: Bounds = OPEN) -> list[str]:
+        """Return values as they are, and times that are all days as dates."""
+        times = [value for value in values if isinstance(value, pd.Timestamp)]
+        if times and all(time.tz is None and time == time.normalize() for time in times):
+            return [str(value.date()) for value in values]
+        return super().render(values, bounds)
+
 
 @dataclass(frozen=True)
 class IntegerStyle(Style):

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from macfm.flow._atoms import Atoms
+from macfm.flow._gaps import over_gaps
 from macfm.flow._scores import read_off
 from macfm.flow._steps import stepped
 
@@ -51,7 +52,8 @@ class Margins(nn.Module):
     probability of the atom in that row; the flag is moved so that this is c > ½. A draw
     of a number becomes W⁻¹(F(x)), F the law of all draws of held-out cells that are no
     atom, W that of values as `bend_numbers` finds it. Where a value comes back, the
-    line from the ones to the others stays at it.
+    line from the ones to the others stays at it; where none lies between two groups of
+    values, it steps from one to the other.
     """
 
     # NOTE[DIFF]: the paper's draws are its network's.
@@ -273,19 +275,26 @@ def _line(
     value = at[0] + np.where(below | above, 1.0, weight) * beyond[0]
     ceiling = np.minimum.accumulate(np.where(above, value, np.inf)[::-1])[::-1]
     value = np.maximum.accumulate(np.minimum(value, ceiling))
-    value = value.clip(number.low, number.high)
+    value = value.clip(*_reach(values)).clip(number.low, number.high)
     # Lines go on as they are, to what draws may not go beyond.
     ends = np.array([-_FAR, max(number.low, value[0] - 1.0)])
     tops = np.array([min(number.high, value[-1] + 1.0), _FAR])
     first, last = at[0, 0] - value[0], at[0, -1] - value[-1]
     known = [*(ends + first), *at[0], *(tops + last)]
     become = [*ends.clip(number.low), *value, *tops.clip(max=number.high)]
-    return stepped(
-        np.array([known, become]),
-        values,
-        drawn=np.concatenate([[0, 0], _QUANTILES, [1, 1]]),
-        ranks=_RANKS,
-    )
+    of_draws = np.concatenate([[0, 0], _QUANTILES, [1, 1]])
+    line = stepped(np.array([known, become]), values, drawn=of_draws, ranks=_RANKS)
+    return over_gaps(line, values, at=np.array(known), drawn=of_draws)
+
+
+def _reach(values: np.ndarray) -> tuple[float, float]:
+    """Return how far quantiles of draws may go beyond all values.
+
+    As far as the outermost tenth of the values goes inwards: a smooth network may draw
+    the ends of a column with short ones many times as far.
+    """
+    low, tenth, ninth, high = np.quantile(values, [0.0, 0.1, 0.9, 1.0])
+    return float(2 * low - tenth), float(2 * high - ninth)
 
 
 def _stays(values: np.ndarray) -> np.ndarray | None:

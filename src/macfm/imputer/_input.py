@@ -72,6 +72,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     """Return a float array; infinities are left to the table, which names a column."""
     if not reset and _as_in_fit(estimator, X):
         return X
+    _refuse_texts(X)
     return validate_data(
         estimator,
         X,
@@ -80,6 +81,22 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
         ensure_all_finite=False,
         ensure_min_samples=1 if reset else 0,
     )
+
+
+def _refuse_texts(X: Any) -> None:
+    """Name the column of an array that holds text, which scikit-learn does not."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OU":
+        return
+    for j in range(X.shape[1]):
+        for value in X[:, j]:
+            try:
+                float(value)
+            except ValueError:
+                said = f"column {j} of the array holds {str(value)!r}; an array may "
+                said += "hold numbers alone, so pass a DataFrame"
+                raise ValueError(said) from None
+            except TypeError:  # which scikit-learn has its own words for
+                break
 
 
 def _as_in_fit(estimator: Any, X: Any) -> bool:

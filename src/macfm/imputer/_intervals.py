@@ -94,7 +94,8 @@ def intervals_of(
     if not parts:
         return pd.DataFrame(columns=list(_COLUMNS))
     found = pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
-    return found.astype({"certainty": float})
+    # Where all are of one type, it is theirs: labels then find their rows again.
+    return found.infer_objects().astype({"certainty": float})
 
 
 def _plain(native: Any) -> pd.DataFrame:

@@ -17,9 +17,9 @@ from macfm.profile._reading import Reading, read
 from macfm.profile._skips import Skip
 from macfm.table import (
     NUMBER,
-    are_percentages,
     number_mark,
     same_but_for_spelling,
+    written_amounts,
 )
 
 SKIP = "does_not_apply"
@@ -221,7 +221,7 @@ def _texts(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
                 f"{c.name!r} holds dates as text, such as {values[0]!r}: convert it to "
                 "dates, or each day counts as a category of its own.",
             )
-        elif are_percentages(values):
+        elif written_amounts(values) == "percentages":
             yield Finding(
                 "percentages_as_text",
                 (c.name,),
@@ -236,6 +236,13 @@ def _texts(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
                 (c.name,),
                 f"{c.name!r} is text but holds numbers, such as {values[0]!r}{but}: "
                 "convert it if they are amounts.",
+            )
+        elif written_amounts(values):
+            yield Finding(
+                "numbers_as_text",
+                (c.name,),
+                f"{c.name!r} holds amounts as text, such as {values[0]!r}: write bare "
+                "numbers, or each amount counts as a category of its own.",
             )
         elif (
             c.n_distinct is not None

@@ -20,9 +20,9 @@ from macfm.table._expression import column_text
 from macfm.table._flags import append_flags
 from macfm.table._hints import (
     NUMBER,
-    are_percentages,
     number_mark,
     same_but_for_spelling,
+    written_amounts,
 )
 from macfm.table._io import Cells, Table, as_table
 from macfm.table._ranks import least_draws, range_places
@@ -47,7 +47,6 @@ __all__ = [
     "TableSchema",
     "Wishes",
     "append_flags",
-    "are_percentages",
     "as_table",
     "check_columns",
     "codes_of",
@@ -63,4 +62,5 @@ __all__ = [
     "same_but_for_spelling",
     "seldom_repeats",
     "to_tagged",
+    "written_amounts",
 ]

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from macfm._errors import ColumnError, Said
-from macfm.table._hints import are_percentages
+from macfm.table._hints import written_amounts
 from macfm.table._tagged import from_tagged, to_tagged
 from macfm.table._ticks import duration, moment
 
@@ -277,14 +277,14 @@ class ColumnData:
     def names_rows(self) -> bool:
         """Whether it looks like an identifier or free text.
 
-        So does text that seldom repeats and is no percentage, and whole numbers that
+        So does text that seldom repeats and is no amount, and whole numbers that
         just count the rows.
         """
         n_distinct, n_observed = len(pd.unique(self.seen)), int(self.observed.sum())
         if not seldom_repeats(n_distinct, n_observed):
             return False
         if self.family != "integer":
-            return self.family == "string" and not are_percentages(self.seen)
+            return self.family == "string" and written_amounts(self.seen) is None
         seen = self.seen.astype(float)
         in_order = bool((np.diff(seen) > 0).all() or (np.diff(seen) < 0).all())
         counts = in_order or bool(np.ptp(seen) == n_observed - 1)

@@ -158,7 +158,21 @@ def check_formulas(formulas: list[Formula], table: Table, schema: TableSchema) -
                     "model's value is taken and the formula need not hold"
                 )
                 warn_user(Said(said, derive=...))
+        _warn_nothing(formula, value, table)
         _warn_gaps(formula, value, table)
+
+
+def _warn_nothing(formula: Formula, value: np.ndarray, table: Table) -> None:
+    """Warn if a formula has no value in rows that hold all that it looks at."""
+    rows = table.observed[:, formula.positions[:-1]].all(axis=1)
+    n_without = int((rows & ~np.isfinite(value)).sum())
+    if n_without > MATERIAL * rows.sum():
+        said = (
+            f"{{derive}} of column {formula.column!r}: the formula gives no number in "
+            f"{n_without:,} of {int(rows.sum()):,} rows in which all that it looks at "
+            "was observed; there the model's values are taken and it does not hold"
+        )
+        warn_user(Said(said, derive=...))
 
 
 def _warn_gaps(formula: Formula, value: np.ndarray, table: Table) -> None:
@@ -183,8 +197,9 @@ def _warn_gaps(formula: Formula, value: np.ndarray, table: Table) -> None:
 
 def _step(seen: np.ndarray) -> float:
     """Return the unit to which numbers were rounded, 0 if they were not."""
+    near = 1e-9 * min(np.abs(seen).max(initial=0.0), 1.0)
     for digits in range(5):
-        if np.allclose(seen, np.round(seen, digits), rtol=1e-12, atol=1e-9):
+        if np.allclose(seen, np.round(seen, digits), rtol=1e-12, atol=near):
             return 10.0**-digits
     return 0.0
 

@@ -27,6 +27,13 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _LIMIT = re.compile(rf"[<>≤≥]=?\s*(?:{NUMBER.pattern})")
 _CODE = re.compile(r"[-+]?0\d.*")  # with zeros in front, such as 007
 _PERCENTAGE = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)\s*%")
+# An amount as people write it, such as $4,400.00, 159 kg, (51.0) or 1,5: a sign or a
+# bracket, a currency, digits with or without groups of thousands, a unit.
+_AMOUNT = re.compile(
+    r"[-+(]?\s*[$€£¥₹]?\s*[-+]?"
+    r"(?P<digits>\d{1,3}(?:[,.' ]\d{3})+(?:[.,]\d+)?|\d+[.,]?\d*|[.,]\d+)"
+    r"\s*(?P<unit>[$€£¥₹]|[a-zA-Zµ°][a-zA-Zµ°/²³]{0,7})?\s*\)?"
+)
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Words in the names of columns whose numbers are names, or have an evident order.
 _NAMING = {
@@ -112,18 +119,46 @@ def warn_codes(names: Sequence[Hashable]) -> None:
         warn_user(Said(said, categorical=list(names)))
 
 
-def are_percentages(seen: Sequence[Any] | np.ndarray) -> bool:
-    """Whether texts are numbers with a percent sign, nine in ten of them at least."""
-    some = seen[:: -(-len(seen) // 2_000)] if len(seen) else seen
-    n = sum(bool(_PERCENTAGE.fullmatch(str(text).strip())) for text in some)
-    return n > 0 and n >= 0.9 * len(some)
+def written_amounts(seen: Sequence[Any] | np.ndarray) -> str | None:
+    """Return what texts are that are amounts written out, None if they are none.
+
+    At least nine in ten are then percentages, or amounts with at most one unit: more
+    different ones than a column has codes, or some with decimals. Whole numbers of
+    which no two are equal may be names of rows, and those with zeros in front are
+    codes.
+
+    Examples
+    --------
+    >>> written_amounts(["12 %", "3.5%"])
+    'percentages'
+    >>> written_amounts(["$4,400.00", "$12.50", "$7,000.00"])
+    'amounts'
+    >>> written_amounts(["A1", "B2", "C10"]) is None
+    True
+    """
+    some = [str(text).strip() for text in seen[:: -(-len(seen) // 2_000) or 1]]
+    if not some:
+        return None
+    if sum(bool(_PERCENTAGE.fullmatch(text)) for text in some) >= 0.9 * len(some):
+        return "percentages"
+    found = [match for match in map(_AMOUNT.fullmatch, some) if match]
+    if len(found) < 0.9 * len(some) or any(_CODE.fullmatch(text) for text in some):
+        return None
+    units = [match["unit"] for match in found if match["unit"]]
+    if len(set(units)) > 1 or len(set(some)) < 2:
+        return None
+    has_decimals = any(re.search("[.,]", match["digits"]) for match in found)
+    may_name = not (units or has_decimals or some[0][0] in "$€£¥₹(")
+    if may_name and len(set(some)) == len(some):
+        return None
+    return "amounts" if has_decimals or len(set(some)) > MOST_CODES else None
 
 
-def warn_percentages(name: Hashable, seen: np.ndarray) -> None:
-    """Say that texts are percentages."""
-    said = f"column {name!r} holds percentages as text, such as "
-    said += f"{str(seen[0])!r}, and is taken for categories; take the sign out to have "
-    said += "numbers, or pass {categorical}"
+def warn_written(name: Hashable, seen: np.ndarray, what: str) -> None:
+    """Say that texts are percentages or other amounts."""
+    do = "take the sign out" if what == "percentages" else "write bare numbers"
+    said = f"column {name!r} holds {what} as text, such as {str(seen[0])!r}, and is "
+    said += f"taken for categories; {do} to have numbers, or pass {{categorical}}"
     warn_user(Said(said, categorical=[name]))
 
 

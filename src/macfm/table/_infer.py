@@ -26,14 +26,14 @@ from macfm.table._column import (
 )
 from macfm.table._hints import (
     amounts_but_for_a_few,
-    are_percentages,
     looks_like_codes,
     number_mark,
     warn_codes,
     warn_marks,
-    warn_percentages,
     warn_spelling,
     warn_spoiled,
+    warn_written,
+    written_amounts,
 )
 from macfm.table._io import Table
 from macfm.table._numbers import choose_origin, differences
@@ -170,10 +170,12 @@ def _kind(
     categories = _ordered(distinct, data)
     if kind == "categorical":
         unnamed = data.family == "string" and not as_categories and not listed
-        if unnamed and are_percentages(seen):
-            warn_percentages(data.name, seen)
+        nearly = unnamed and amounts_but_for_a_few(seen)
+        written = written_amounts(seen) if unnamed and not nearly else None
+        if written:
+            warn_written(data.name, seen, written)
         else:
-            if not (unnamed and amounts_but_for_a_few(seen)):
+            if not nearly:
                 _warn_identifiers(data.name, len(seen), len(categories))
             if unnamed:
                 warn_spoiled(data.name, seen)

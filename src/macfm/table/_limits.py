@@ -51,15 +51,16 @@ class Limit:
             return cls(sign, end, end, end, piled=True, reached=True)
         depth = sign * (inner - end)  # how far inside, at least 0
         nearest, knee, middle = np.quantile(depth, [0, BULK, 0.5])
-        target = nearest
         knee = max(knee, nearest + LEAST_WIDTH * (middle - nearest))
+        target, knee = end + sign * nearest, end + sign * knee
         if nearest > middle - nearest:  # further away than its column is wide
-            target, knee = 0.0, nearest
+            # The value itself: a tiny one would be lost in its distance from the limit.
+            target, knee = end, inner[depth.argmin()]
         return cls(
             sign,
             end,
-            target=float(end + sign * target),
-            knee=float(end + sign * knee),
+            target=float(target),
+            knee=float(knee),
             piled=is_pile(int((depth == 0).sum()), len(seen)),
             reached=bool(nearest == 0),
         )
@@ -83,15 +84,15 @@ class Limit:
         """Bend values beyond the knee so that they end at the target.
 
         With width w from target to knee and v a distance d beyond the knee, the result
-        lies ``w / (1 + d / w)`` from the target: continuous with its derivative,
-        strictly monotone, and v itself where d is small.
+        lies ``w / (1 + w / d)`` from the knee: continuous with its derivative, strictly
+        monotone, and v itself where d is small.
         """
         width = self.sign * (self.knee - self.target)
         if self.piled or not width > 0:
             return self.clip(values)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", divide="ignore"):
             beyond = np.maximum(self.sign * (self.knee - values), 0.0)
-            bent = self.target + self.sign * width / (1 + beyond / width)
+            bent = self.knee - self.sign * width / (1 + width / beyond)
         return np.where(beyond > 0, bent, values)
 
 
@@ -133,7 +134,8 @@ def fold(values: np.ndarray, limits: Sequence[Limit]) -> np.ndarray:
             values = first.target + first.sign * depth
         elif mirrors:
             (limit,) = mirrors
-            values = limit.target + limit.sign * np.abs(values - limit.target)
+            beyond = limit.sign * (values - limit.target) < 0
+            values = np.where(beyond, 2 * limit.target - values, values)
     for limit in limits:
         values = limit.clip(values)
     return values
