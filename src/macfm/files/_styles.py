@@ -93,7 +93,7 @@ class EmptyStyle(Style):
     def render(self, values: Sequence[Any], bounds: Bounds = OPEN) -> list[str]:
         """Return values as they are, and times that are all days as dates."""
         times = [value for value in values if isinstance(value, pd.Timestamp)]
-        if times and all(time.tz is None and time == time.normalize() for time in times):
+        if times and all(t.tz is None and t == t.normalize() for t in times):
             return [str(value.date()) for value in values]
         return super().render(values, bounds)
 
