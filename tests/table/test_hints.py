@@ -239,3 +239,27 @@ def test_columns_with_hardly_a_cell_are_named():
     assert both[0].startswith("columns 'b' (9), 'd' (9) have fewer than 10 observed")
     small = {name: list(entries)[:15] for name, entries in frame.items()}
     assert told(small) == []
+
+
+@pytest.mark.parametrize("stray", [1e18, -1e6, 72_000_000.0])
+def test_a_number_far_from_all_others_is_named(stray):
+    ages = [*np.random.default_rng(0).normal(50, 12, 200).round(), stray]
+    [found] = told({"age": ages})
+    assert found.startswith(f"column 'age' holds {stray:g}, a thousand times as far")
+    assert told({"age": ages}, ignore=["age"]) == []
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng: rng.normal(size=300),
+        lambda rng: rng.lognormal(0, 2, size=300),
+        lambda rng: rng.standard_t(2, size=300),
+        lambda rng: np.where(rng.random(300) < 0.9, 0.0, rng.exponential(size=300)),
+        lambda rng: np.array([*[0.0] * 50, 1.0, 2.0]),
+    ],
+    ids=["normal", "skewed", "tails", "zeros", "rare"],
+)
+def test_long_tails_are_not_stray(draw):
+    for seed in range(20):
+        assert told({"a": draw(np.random.default_rng(seed))}) == []

@@ -14,6 +14,7 @@ from macfm._warn import warn_user
 MOST_CODES = 10
 LEAST_CELLS = 20  # observed cells before frequencies mean anything
 COMMON = 0.05
+FAR = 1_000.0  # times as far from the middle as any other value
 LEAST_MARKS = 3  # cells before a negative value among amounts is a mark
 
 _MARKS = frozenset(
@@ -261,6 +262,37 @@ def number_mark(seen: np.ndarray) -> float | None:
         if len(rest) and np.abs(rest - value).min() > max(np.ptp(rest), 10):
             return float(value)
     return _negative_mark(seen)
+
+
+def stray_number(seen: np.ndarray) -> float | None:
+    """Return a number far from all others, as a slip of the decimal point leaves it.
+
+    It lies a thousand times as far from their median as any other, of 20 or more.
+
+    Examples
+    --------
+    >>> stray_number(np.array([*range(20, 60), 1e18]))
+    1e+18
+    >>> stray_number(np.array([*range(20, 60), 500.0])) is None
+    True
+    """
+    if len(seen) < LEAST_CELLS:
+        return None
+    apart = np.abs(seen - np.median(seen))
+    second, first = np.argpartition(apart, -2)[-2:]
+    if not 0 < FAR * apart[second] < apart[first]:
+        return None
+    return float(seen[first])
+
+
+def warn_stray(strays: Mapping[Hashable, float]) -> None:
+    """Name numbers that are far from all others of their columns."""
+    for name, value in strays.items():
+        warn_user(
+            f"column {name!r} holds {value:g}, a thousand times as far from its median "
+            "as any other value; if it is a mistake, make it missing before fit, or "
+            "all that is filled in there leans towards it"
+        )
 
 
 def _negative_mark(seen: np.ndarray) -> float | None:

@@ -28,10 +28,12 @@ from macfm.table._hints import (
     amounts_but_for_a_few,
     looks_like_codes,
     number_mark,
+    stray_number,
     warn_codes,
     warn_marks,
     warn_spelling,
     warn_spoiled,
+    warn_stray,
     warn_written,
     written_amounts,
 )
@@ -300,7 +302,7 @@ def _warn_numbers(
     table: Table, columns: Sequence[ColumnSchema], wishes: Mapping[str, Any]
 ) -> None:
     """Warn of codes and marks among numbers of which the user has said nothing."""
-    codes, marks = [], {}
+    codes, marks, strays = [], {}, {}
     for j, column in enumerate(columns):
         name = column.name
         spoken_of = ("categorical", "numeric", "ordinal")
@@ -315,8 +317,12 @@ def _warn_numbers(
         mark = number_mark(numbers)
         if mark is not None:
             marks[name] = (mark, int((numbers == mark).sum()))
+        stray = stray_number(numbers)
+        if stray is not None:
+            strays[name] = stray
     warn_codes(codes)
     warn_marks(marks)
+    warn_stray(strays)
 
 
 def _warn_few(table: Table, columns: Sequence[ColumnSchema]) -> None:
