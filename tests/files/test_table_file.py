@@ -50,6 +50,17 @@ def test_days_in_an_empty_column_are_written_as_days(tmp_path, times, written):
     assert [line.split(",")[1] for line in lines[1:]] == written
 
 
+def test_times_in_an_empty_key_are_written_to_json_lines(tmp_path):
+    (tmp_path / "t.jsonl").write_bytes(b'{"x": 1, "day": null}\n{"x": 2}\n')
+    table = read_table(tmp_path / "t.jsonl")
+    days = pd.to_datetime(pd.Series(["2024-05-06", "2024-05-07"]))
+    table.write(table.frame.assign(day=days), tmp_path / "out.jsonl")
+    assert (tmp_path / "out.jsonl").read_text().splitlines() == [
+        '{"x": 1, "day": "2024-05-06"}',
+        '{"x": 2, "day": "2024-05-07"}',
+    ]
+
+
 @pytest.mark.parametrize("end", ["gz", "bz2", "xz", "zst"])
 def test_compressed_files(tmp_path, table, end):
     if end == "zst":

@@ -57,6 +57,21 @@ def test_a_line_steps_over_a_gap_and_stays_what_it_is_beyond():
     np.testing.assert_allclose(np.interp(at[far], *came), line[1][far])
 
 
+@pytest.mark.parametrize("edge", ["low", "high"])
+def test_a_pile_at_the_edge_of_a_gap_stays(edge):
+    """Where a line stays at a value that comes back, it goes on doing so."""
+    values = two_peaks(0)
+    [(low, high, _)] = find_gaps(values)
+    end = low if edge == "low" else high
+    values = np.concatenate([values, np.full(60, end)])
+    ranks = np.linspace(0, 1, 401)
+    line = np.array([ranks, np.quantile(values, ranks, method="inverted_cdf")])
+    came = over_gaps(line, values, at=ranks, drawn=ranks)
+    numbers = np.interp(RNG(1).uniform(size=5_000), *came)
+    pile = (values == end).mean()
+    assert (np.abs(numbers - end) < 1e-9).mean() == pytest.approx(pile, abs=0.02)
+
+
 def test_a_line_without_a_gap_is_left_alone():
     values = RNG(0).normal(size=200)
     line = np.array([[-1.0, 1.0], [-2.0, 2.0]])

@@ -10,6 +10,7 @@ from macfm.flow import (
     NetworkConfig,
     Path,
     SolverConfig,
+    _packed,
     fit_gaussian,
     integrate,
     make_network,
@@ -185,8 +186,9 @@ def by_the_book(x, observed, moments, weights, ridge):
 
 @pytest.mark.parametrize("n_patterns", [1, 6, 300])
 def test_a_round_is_the_textbooks_however_many_patterns_and_threads(
-    moments, n_patterns
+    moments, n_patterns, monkeypatch
 ):
+    monkeypatch.setattr(_packed, "_FEW_OPERATIONS", 0)
     rng = np.random.default_rng(n_patterns)
     x = rng.multivariate_normal(*moments, size=300)
     patterns = rng.random((n_patterns, D)) < 0.6
@@ -213,6 +215,25 @@ def test_a_round_is_the_textbooks_however_many_patterns_and_threads(
     for k in range(2):
         np.testing.assert_allclose(found[0][k], expected[k], rtol=1e-9, atol=1e-12)
         np.testing.assert_array_equal(found[0][k], found[1][k])
+
+
+def test_what_it_says_does_not_depend_on_threads_and_modes(moments, monkeypatch):
+    monkeypatch.setattr(_packed, "_FEW_OPERATIONS", 0)
+    guide, n_threads = gaussian(moments), torch.get_num_threads()
+    x_t, m_cond = points(n=600)
+    s_t = torch.linspace(0, 1, len(x_t), dtype=torch.float64).unsqueeze(1)
+    said = []
+    try:
+        for n in (1, 2):
+            torch.set_num_threads(n)
+            for mode in (torch.no_grad, torch.inference_mode):
+                with mode():
+                    guess = guide(x_t, s_t, m_cond)
+                    said.append((guess.v_s, guess.scale, guide.fill(x_t, m_cond)))
+    finally:
+        torch.set_num_threads(n_threads)
+    for other in said[1:]:
+        assert all(map(torch.equal, said[0], other))
 
 
 def test_fit_learns_from_the_few_rows_that_hold_a_column():

@@ -116,3 +116,14 @@ def test_pieces_are_done_in_threads_of_one_and_come_back_in_order(n_threads, n_p
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad])
+def test_pieces_are_done_in_the_callers_mode(mode):
+    def modes(_):
+        return torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+
+    with mode():
+        here = modes(0)
+        assert in_threads(modes, range(4), n_threads=2) == [here] * 4
+    assert in_threads(modes, range(4), n_threads=2) == [(False, True)] * 4

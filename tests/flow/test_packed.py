@@ -22,6 +22,15 @@ def test_every_row_comes_once_with_what_it_misses(n, d, share):
     assert set(seen) >= set(torch.nonzero(unknown.any(dim=1)).squeeze(1).tolist())
 
 
+def test_a_piece_is_no_larger_than_a_cache_allows_whatever_comes_together():
+    """A few that miss much behind many that miss little are apart from these."""
+    unknown = torch.zeros(20_000, 160, dtype=torch.bool)
+    unknown[:2_000, :1] = True
+    unknown[2_000:, :120] = True
+    for rows, place in by_count(unknown):
+        assert len(rows) * place.shape[1] ** 2 <= max(2**17, 32 * 120**2)
+
+
 def test_nothing_comes_where_nothing_is_missing():
     assert list(by_count(torch.zeros(5, 3, dtype=torch.bool))) == []
     assert list(by_count(torch.zeros(0, 3, dtype=torch.bool))) == []

@@ -81,7 +81,7 @@ def test_the_guide_does_not_depend_on_the_threads_of_numpy():
     assert torch.equal(*guides)
 
 
-def ridge_of(x, observed):
+def ridge_of(x, observed, n_threads=1):
     with one_thread():
         return _rows._choose_ridge(
             np.where(observed, x, 0.0),
@@ -89,8 +89,15 @@ def ridge_of(x, observed):
             group=np.arange(x.shape[1]),
             rng=np.random.default_rng(0),
             device=torch.device("cpu"),
-            n_threads=1,
+            n_threads=n_threads,
         )
+
+
+def test_a_ridge_does_not_depend_on_threads():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 6)) @ rng.normal(size=(6, 6))
+    observed = rng.random(x.shape) < 0.8
+    assert ridge_of(x, observed, 1) == ridge_of(x, observed, 3)
 
 
 def test_guide_of_noise_is_shrunk_to_means_and_that_of_lines_is_not():

@@ -61,3 +61,14 @@ def test_a_table_of_ranges_has_the_types_of_what_it_holds():
     told = MACFMImputer(**QUICK).fit(x).intervals(x, 0.5, 9)
     assert told["value"].dtype == object
     assert str(told["low"].dtype) == "float64"
+
+
+def test_whole_numbers_keep_their_digits_in_a_table_of_ranges():
+    big = 2**53 + 1
+    x = pd.DataFrame({"n": pd.array([big, big + 2] * 30, dtype="Int64")})
+    x["a"] = np.random.default_rng(0).normal(size=60)
+    x = x.mask(np.random.default_rng(1).random(x.shape) < 0.3)
+    imputer = MACFMImputer(**QUICK, numeric=["n"]).fit(x)
+    told, filled = imputer.intervals(x, 0.5, 9), imputer.transform(x)
+    for cell in told.itertuples():
+        assert filled.loc[cell.row, cell.column] == cell.value

@@ -174,48 +174,6 @@ def test_percentages_are_no_identifiers():
     assert told({"ejection": entries}, ignore=["ejection"]) == []
 
 
-@pytest.mark.parametrize(
-    "write",
-    [
-        "{:.1f}",
-        "${:,.2f}",
-        "{:.0f} kg",
-        "({:.1f})",
-        "{:.2f} €",
-        lambda v: f"{v:.1f}".replace(".", "," if int(v) % 2 else "."),
-        lambda v: f"{v:,.2f}".translate(str.maketrans(",.", ".,")),
-    ],
-)
-@pytest.mark.parametrize("n", [30, 300])
-def test_amounts_written_out_are_pointed_out_in_tables_of_any_size(write, n):
-    write = write.format if isinstance(write, str) else write
-    entries = [write(19.5 + 37.5 * (k % 60)) for k in range(n)]
-    [found] = told({"cost": entries})
-    assert f"holds amounts as text, such as {entries[0]!r}" in found
-    assert "write bare numbers" in found
-    assert told({"cost": entries}, categorical=["cost"]) == []
-
-
-@pytest.mark.parametrize(
-    "entries",
-    [
-        [f"{k:05}" for k in range(40)] * 3,
-        [f"Q{k % 4}" for k in range(80)],
-        [f"{k % 12}{'ab'[k % 2]}" for k in range(80)],
-        [str(k % 7) for k in range(80)],
-        [f"{k % 20 + 1:02}.05.2024" for k in range(80)],
-    ],
-    ids=["codes", "quarters", "doors", "few", "dates"],
-)
-def test_codes_and_dates_are_no_amounts(entries):
-    assert not any("amounts as text" in said for said in told({"a": entries}))
-
-
-def test_whole_numbers_no_two_of_which_are_equal_may_be_names_of_rows():
-    [found] = told({"a": [str(10_000 + 37 * k) for k in range(100)]})
-    assert "looks like free text or an identifier" in found
-
-
 @pytest.mark.parametrize("other", ["Yes", " yes", "YES ", "yes\t"])
 def test_categories_in_two_spellings_are_named(other):
     entries = ["yes", "no", other] * 9

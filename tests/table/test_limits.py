@@ -76,10 +76,14 @@ def test_a_limit_far_from_all_values_does_not_touch_them():
 def test_tiny_values_are_not_lost_beside_a_limit(within, scale):
     """A share of at most 1 may be of any size."""
     seen = scale * np.random.default_rng(0).uniform(1.0, 2.0, 100)
-    up = Limit.fit(1.0, seen, -1)
+    low, up = Limit.fit(0.0, seen, 1), Limit.fit(1.0, seen, -1)
+    assert up.knee == seen.max()
     values = scale * np.array([0.5, 1.1, 1.9, 2.5])
     np.testing.assert_allclose(within(values, [up]), values, rtol=1e-2)
     assert (np.diff(within(values, [up])) > 0).all()
+    both = within(scale * np.linspace(-0.9, 2.5, 50), [low, up])
+    assert (both > 0).all()
+    assert len(np.unique(both)) == 50
 
 
 def test_endless_values_end_at_the_limit():

@@ -126,7 +126,12 @@ class JsonLinesFile(StyledFile):
         if style.kind in ("integer", "float", "boolean"):
             return style.render(filled.values, filled.bounds)
         if style.kind == "empty":
-            return [json.dumps(value, ensure_ascii=False) for value in filled.values]
+            written = style.render(filled.values)
+            plain = (
+                text if isinstance(value, pd.Timestamp) else value
+                for text, value in zip(written, filled.values, strict=True)
+            )
+            return [json.dumps(value, ensure_ascii=False) for value in plain]
         return [
             tokens.get(text) or json.dumps(text, ensure_ascii=False)
             for text in style.render(filled.values, filled.bounds)

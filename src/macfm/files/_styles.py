@@ -80,6 +80,11 @@ class TextStyle(Style):
     """Text as it stands."""
 
 
+def _is_day(value: Any) -> bool:
+    is_time = isinstance(value, pd.Timestamp)
+    return is_time and value.tz is None and value == value.normalize()
+
+
 @dataclass(frozen=True)
 class EmptyStyle(Style):
     """A column without a single value; whatever fills it is written plainly."""
@@ -92,8 +97,7 @@ class EmptyStyle(Style):
 
     def render(self, values: Sequence[Any], bounds: Bounds = OPEN) -> list[str]:
         """Return values as they are, and times that are all days as dates."""
-        times = [value for value in values if isinstance(value, pd.Timestamp)]
-        if times and all(t.tz is None and t == t.normalize() for t in times):
+        if values and all(map(_is_day, values)):
             return [str(value.date()) for value in values]
         return super().render(values, bounds)
 

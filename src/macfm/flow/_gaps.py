@@ -56,8 +56,8 @@ def over_gaps(
     """
     for low, high, share in find_gaps(values):
         middle = np.interp(share, drawn, at)
-        before = line[:, (line[0] < middle) & (line[1] < low)]
-        after = line[:, (line[0] > middle) & (line[1] > high)]
+        before = line[:, (line[0] < middle) & (line[1] <= low)]
+        after = line[:, (line[0] > middle) & (line[1] >= high)]
         step = np.array([[middle, middle], [low, high]])
         line = np.concatenate([before, step, after], axis=1)
     return line

@@ -165,7 +165,8 @@ def _em_round(
         block.diagonal(dim1=1, dim2=2).add_(unknown == d)
         root = inverse_root(block)
         inside = root.transpose(1, 2) @ root
-        for here in torch.arange(len(some.rows)).split(_LIKE_CELLS // block[0].numel()):
+        n_rows = max(_LIKE_CELLS // block[0].numel(), 1)
+        for here in torch.arange(len(some.rows)).split(n_rows):
             which, rows = some.which[here], some.rows[here, None]
             place = rows, unknown[which]
             part = (inside[which] @ pull[place].unsqueeze(2)).squeeze(2)

@@ -7,6 +7,8 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor, nn
 
+from macfm.flow._precision import products
+
 # What is added to each probability before its logarithm is taken: draws of a smooth
 # network have some of what it calls impossible.
 _FLOOR = 0.01
@@ -30,7 +32,8 @@ def number_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def nearest(values: Tensor, codes: Tensor) -> Tensor:
     """Return which of the codes ``(n_levels, w)`` is nearest, (…, w) → (…,)."""
-    distance = codes.square().sum(dim=1) - 2 * values @ codes.T
+    with products("highest"):
+        distance = codes.square().sum(dim=1) - 2 * values @ codes.T
     return distance.argmin(dim=-1)
 
 

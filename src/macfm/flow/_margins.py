@@ -218,6 +218,7 @@ def bend_numbers(
     from F⁻¹ is weighed against none by its variance when groups of rows, and of values,
     are left out. Where rows or values are too few for that, draws stay what they are,
     unless they are nearer to a value that comes back than half the way to another.
+    How many draws lie on either side of a gap, V tells alone.
     """
     block, lines = row.cpu().numpy() % _N_GROUPS, {}
     for place, number in numbers.items():

@@ -44,20 +44,27 @@ def one_thread() -> Iterator[int]:
 def in_threads(
     work: Callable[[T], R], pieces: Sequence[T], *, n_threads: int
 ) -> list[R]:
-    """Do pieces of work, up to so many at a time, each of them in one thread of torch.
+    """Do pieces of work, up to so many at a time.
 
     For what torch and numpy do one after the other however many threads they have. A
-    piece must not depend on what others have done.
+    piece must not depend on what others have done. Where several are done at a time,
+    each has one thread of torch, in the caller's mode.
     """
     n_workers = min(n_threads, len(pieces))
     if n_workers <= 1:
         return [work(piece) for piece in pieces]
     before = torch.get_num_threads()
+    inference, grad = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+
+    def work_alike(piece: T) -> R:
+        with torch.inference_mode(inference), torch.set_grad_enabled(grad):
+            return work(piece)
+
     # A thread that is new to torch takes the number that was set last.
     torch.set_num_threads(1)
     try:
         with ThreadPoolExecutor(n_workers) as pool:
-            return list(pool.map(work, pieces))
+            return list(pool.map(work_alike, pieces))
     finally:
         torch.set_num_threads(before)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -33,11 +35,18 @@ def by_count(unknown: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     first[row, torch.arange(len(row)) - (counts.cumsum(0) - counts)[row]] = place
     start, most = 0, max(-(-n // _N_PIECES), _PIECE_ROWS)
     while start < n:
-        n_rows = _PIECE_CELLS // max(n_unknown[start], 1) ** 2
-        end = min(start + min(max(n_rows, _PIECE_ROWS), most), n)
+        # As many rows as their matrices, each as large as the last one's, allow.
+        ends = range(min(start + _PIECE_ROWS, n), min(start + most, n) + 1)
+        sizes = partial(_piece_cells, n_unknown, start)
+        end = ends[max(bisect_right(ends, _PIECE_CELLS, key=sizes) - 1, 0)]
         if k := n_unknown[end - 1]:
             yield order[start:end], first[start:end, :k]
         start = end
+
+
+def _piece_cells(n_unknown: list[int], start: int, end: int) -> int:
+    """Count the numbers in the matrices of rows in order of what they miss."""
+    return (end - start) * n_unknown[end - 1] ** 2
 
 
 def threads_for(pieces: Iterable[Tensor], *, n_threads: int) -> int:

@@ -362,7 +362,7 @@ class MACFMImputer(FittedAttributes):
             ``row`` (the index of `X`, or the number of the row), ``column``, ``value``
             as `transform` fills it; ``low`` and ``high`` of numbers, dates and ordinal
             categories; ``certainty`` of other categories, the share of the draws that
-            agree with the value.
+            agree with the value. What a cell does not have is missing.
 
         Notes
         -----

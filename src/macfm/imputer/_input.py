@@ -85,10 +85,12 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
 
 def _refuse_texts(X: Any) -> None:
     """Name the column of an array that holds text, which scikit-learn does not."""
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OU":
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUST":
         return
     for j in range(X.shape[1]):
         for value in X[:, j]:
+            if value is None or value is pd.NA:
+                continue
             try:
                 float(value)
             except ValueError:

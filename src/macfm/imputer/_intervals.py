@@ -92,10 +92,19 @@ def intervals_of(
         columns = dict(zip(_COLUMNS, told, strict=True))
         parts.append(pd.DataFrame(columns, index=rows).astype(object))
     if not parts:
-        return pd.DataFrame(columns=list(_COLUMNS))
+        return pd.DataFrame(columns=list(_COLUMNS)).astype({"certainty": float})
     found = pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
-    # Where all are of one type, it is theirs: labels then find their rows again.
-    return found.infer_objects().astype({"certainty": float})
+    return found.apply(_of_one_type).astype({"certainty": float})
+
+
+def _of_one_type(cells: pd.Series) -> pd.Series:
+    """Give cells the type of what they hold, if it holds them all exactly.
+
+    Labels then find their rows again.
+    """
+    typed = cells.infer_objects()
+    same = (typed.astype(object) == cells) | cells.isna()
+    return typed if same.all() else cells
 
 
 def _plain(native: Any) -> pd.DataFrame:

@@ -214,6 +214,7 @@ def _texts(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
                 f"as {' and '.join(map(repr, alike[0]))}: write them alike if they are "
                 "the same.",
             )
+        written = written_amounts(values)
         if _mostly(values, _DATE):
             yield Finding(
                 "dates_as_text",
@@ -221,7 +222,7 @@ def _texts(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
                 f"{c.name!r} holds dates as text, such as {values[0]!r}: convert it to "
                 "dates, or each day counts as a category of its own.",
             )
-        elif written_amounts(values) == "percentages":
+        elif written == "percentages":
             yield Finding(
                 "percentages_as_text",
                 (c.name,),
@@ -237,7 +238,7 @@ def _texts(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
                 f"{c.name!r} is text but holds numbers, such as {values[0]!r}{but}: "
                 "convert it if they are amounts.",
             )
-        elif written_amounts(values):
+        elif written:
             yield Finding(
                 "numbers_as_text",
                 (c.name,),

@@ -22,13 +22,13 @@ from macfm.table._hints import (
     NUMBER,
     number_mark,
     same_but_for_spelling,
-    written_amounts,
 )
 from macfm.table._io import Cells, Table, as_table
 from macfm.table._ranks import least_draws, range_places
 from macfm.table._schema import TableSchema, check_columns, retype_empty
 from macfm.table._settle import Wishes, is_mask, read_wishes
 from macfm.table._tagged import from_tagged, to_tagged
+from macfm.table._written import written_amounts
 
 __all__ = [
     "FAMILIES",

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from macfm._errors import ColumnError, Said
-from macfm.table._hints import written_amounts
 from macfm.table._tagged import from_tagged, to_tagged
 from macfm.table._ticks import duration, moment
+from macfm.table._written import written_amounts
 
 
 class Family(NamedTuple):

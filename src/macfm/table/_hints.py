@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -27,14 +26,6 @@ _NEGATIVE_MARKS = frozenset(
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _LIMIT = re.compile(rf"[<>≤≥]=?\s*(?:{NUMBER.pattern})")
 _CODE = re.compile(r"[-+]?0\d.*")  # with zeros in front, such as 007
-_PERCENTAGE = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)\s*%")
-# An amount as people write it, such as $4,400.00, 159 kg, (51.0) or 1,5: a sign or a
-# bracket, a currency, digits with or without groups of thousands, a unit.
-_AMOUNT = re.compile(
-    r"[-+(]?\s*[$€£¥₹]?\s*[-+]?"
-    r"(?P<digits>\d{1,3}(?:[,.' ]\d{3})+(?:[.,]\d+)?|\d+[.,]?\d*|[.,]\d+)"
-    r"\s*(?P<unit>[$€£¥₹]|[a-zA-Zµ°][a-zA-Zµ°/²³]{0,7})?\s*\)?"
-)
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Words in the names of columns whose numbers are names, or have an evident order.
 _NAMING = {
@@ -118,49 +109,6 @@ def warn_codes(names: Sequence[Hashable]) -> None:
         said = f"{columns} {', '.join(map(repr, names))} {hold} few whole numbers and "
         said += "may be codes; if so, pass {categorical}"
         warn_user(Said(said, categorical=list(names)))
-
-
-def written_amounts(seen: Sequence[Any] | np.ndarray) -> str | None:
-    """Return what texts are that are amounts written out, None if they are none.
-
-    At least nine in ten are then percentages, or amounts with at most one unit: more
-    different ones than a column has codes, or some with decimals. Whole numbers of
-    which no two are equal may be names of rows, and those with zeros in front are
-    codes.
-
-    Examples
-    --------
-    >>> written_amounts(["12 %", "3.5%"])
-    'percentages'
-    >>> written_amounts(["$4,400.00", "$12.50", "$7,000.00"])
-    'amounts'
-    >>> written_amounts(["A1", "B2", "C10"]) is None
-    True
-    """
-    some = [str(text).strip() for text in seen[:: -(-len(seen) // 2_000) or 1]]
-    if not some:
-        return None
-    if sum(bool(_PERCENTAGE.fullmatch(text)) for text in some) >= 0.9 * len(some):
-        return "percentages"
-    found = [match for match in map(_AMOUNT.fullmatch, some) if match]
-    if len(found) < 0.9 * len(some) or any(_CODE.fullmatch(text) for text in some):
-        return None
-    units = [match["unit"] for match in found if match["unit"]]
-    if len(set(units)) > 1 or len(set(some)) < 2:
-        return None
-    has_decimals = any(re.search("[.,]", match["digits"]) for match in found)
-    may_name = not (units or has_decimals or some[0][0] in "$€£¥₹(")
-    if may_name and len(set(some)) == len(some):
-        return None
-    return "amounts" if has_decimals or len(set(some)) > MOST_CODES else None
-
-
-def warn_written(name: Hashable, seen: np.ndarray, what: str) -> None:
-    """Say that texts are percentages or other amounts."""
-    do = "take the sign out" if what == "percentages" else "write bare numbers"
-    said = f"column {name!r} holds {what} as text, such as {str(seen[0])!r}, and is "
-    said += f"taken for categories; {do} to have numbers, or pass {{categorical}}"
-    warn_user(Said(said, categorical=[name]))
 
 
 def warn_spoiled(name: Hashable, seen: np.ndarray) -> None:
@@ -280,7 +228,7 @@ def stray_number(seen: np.ndarray) -> float | None:
         return None
     apart = np.abs(seen - np.median(seen))
     second, first = np.argpartition(apart, -2)[-2:]
-    if not 0 < FAR * apart[second] < apart[first]:
+    if not 0 < apart[second] < apart[first] / FAR:
         return None
     return float(seen[first])
 

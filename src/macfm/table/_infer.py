@@ -34,13 +34,12 @@ from macfm.table._hints import (
     warn_spelling,
     warn_spoiled,
     warn_stray,
-    warn_written,
-    written_amounts,
 )
 from macfm.table._io import Table
 from macfm.table._numbers import choose_origin, differences
 from macfm.table._ticks import granule, split, zone_name
 from macfm.table._transform import heavy_tailed, skewed
+from macfm.table._written import warn_written, written_amounts
 
 TRANSFORMS = ("standard", "quantile", "auto")
 

@@ -55,7 +55,7 @@ class Limit:
         target, knee = end + sign * nearest, end + sign * knee
         if nearest > middle - nearest:  # further away than its column is wide
             # The value itself: a tiny one would be lost in its distance from the limit.
-            target, knee = end, inner[depth.argmin()]
+            target, knee = end, inner[(sign * inner).argmin()]
         return cls(
             sign,
             end,
@@ -75,6 +75,10 @@ class Limit:
         """Return what was fitted, shape (4,)."""
         fitted = (self.target, self.knee, self.piled, self.reached)
         return np.array(fitted, dtype=np.float64)
+
+    def is_beyond(self, values: np.ndarray) -> np.ndarray:
+        """Tell which values lie beyond the target."""
+        return self.sign * (values - self.target) < 0
 
     def clip(self, values: np.ndarray) -> np.ndarray:
         """Move what lies beyond the limit onto it."""
@@ -125,17 +129,19 @@ def fold(values: np.ndarray, limits: Sequence[Limit]) -> np.ndarray:
             values = limit.clip(values)
     mirrors = [limit for limit in limits if not limit.piled]
     with np.errstate(over="ignore", invalid="ignore"):
+        for limit in mirrors:
+            mirrored = 2 * limit.target - values
+            values = np.where(limit.is_beyond(values), mirrored, values)
         if len(mirrors) == 2:
             first, second = mirrors
             width = abs(second.target - first.target)
             depth = np.remainder(first.sign * (values - first.target), 2 * width)
             depth = np.where(np.isfinite(depth), depth, width)
             depth = np.minimum(depth, 2 * width - depth)
-            values = first.target + first.sign * depth
-        elif mirrors:
-            (limit,) = mirrors
-            beyond = limit.sign * (values - limit.target) < 0
-            values = np.where(beyond, 2 * limit.target - values, values)
+            # What one reflection has brought inside keeps its digits.
+            outside = first.is_beyond(values) | second.is_beyond(values)
+            outside |= ~np.isfinite(values)
+            values = np.where(outside, first.target + first.sign * depth, values)
     for limit in limits:
         values = limit.clip(values)
     return values
