@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from macfm.imputer import _threads
-from macfm.imputer._device import alone
+from macfm.imputer._device import alone, reproducible
 
 
 @pytest.fixture
@@ -36,6 +36,26 @@ def test_free_cores_decide(cores, free, wanted, used):
 def test_a_quota_counts_like_busy_cores(cores):
     cores(16.0, quota=1.5)
     assert _threads.worthwhile_threads(16) == 2
+
+
+def test_a_fit_looks_at_the_cores_and_what_follows_believes_it(monkeypatch):
+    free = iter([2.0, 1.0])
+    monkeypatch.setattr(_threads, "_idle_cores", lambda: next(free))
+    monkeypatch.setattr(_threads, "_quota", lambda: float("inf"))
+    monkeypatch.setattr(_threads, "_own_cores", lambda: float("inf"))
+    device, before = torch.device("cpu"), torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        used = []
+        for _ in range(2):
+            with reproducible(0, device):
+                used.append(torch.get_num_threads())
+            with alone(device, few=False):
+                used.append(torch.get_num_threads())
+    finally:
+        torch.set_num_threads(before)
+        _threads.look_anew()
+    assert used == [2, 2, 1, 1]
 
 
 def test_cores_that_the_process_may_not_use_do_not_count(cores):
@@ -101,7 +121,7 @@ from macfm import MACFMImputer
 import torch
 
 from macfm.imputer import _threads
-from macfm.imputer._device import alone
+from macfm.imputer._device import alone, reproducible
 
 def fill(answers):
     answers.put(model.transform(x))

@@ -11,7 +11,7 @@ import torch
 
 from macfm._errors import ParameterError, Said
 from macfm.flow import fast_products
-from macfm.imputer._threads import worthwhile_threads
+from macfm.imputer._threads import look_anew, worthwhile_threads
 
 # torch's generator and its number of threads are those of the whole process.
 _ALONE = threading.RLock()
@@ -72,7 +72,8 @@ def alone(device: torch.device, *, few: bool) -> Iterator[None]:
 
 @contextmanager
 def reproducible(seed: int, device: torch.device) -> Iterator[None]:
-    """Be `alone`, with torch seeded for layers and dropout."""
+    """Be `alone`, with torch seeded for layers and dropout, for as long as a fit."""
+    look_anew()  # which is worth a moment of what takes seconds
     devices = [device] if device.type == "cuda" else []
     with alone(device, few=False), torch.random.fork_rng(devices=devices):
         torch.default_generator.manual_seed(seed)

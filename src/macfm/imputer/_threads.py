@@ -6,6 +6,7 @@ times slower than fewer of them. What is computed does not depend on their numbe
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from pathlib import Path
@@ -16,7 +17,7 @@ _LOOK_SECONDS = 0.05
 _FRESH_SECONDS = 10.0
 
 # When the cores were looked at, and how many were free then.
-_last_look = (-_FRESH_SECONDS, 0.0)
+_last_look = (-math.inf, 0.0)
 # The process in which threads were first used; a fork of it inherits a pool without
 # its threads, and would wait for them for ever.
 _owner: int | None = None
@@ -39,6 +40,12 @@ def worthwhile_threads(n_threads: int) -> int:
         return 1
     most = max(round(min(n_threads, _own_cores(), _free_cores())), 1)
     return 1 << (most.bit_length() - 1)
+
+
+def look_anew() -> None:
+    """Look at the cores again when next asked, however short ago that was."""
+    global _last_look
+    _last_look = (-math.inf, 0.0)
 
 
 def _own_cores() -> float:
