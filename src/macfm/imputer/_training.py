@@ -45,7 +45,7 @@ from macfm.imputer._settings import Settings
 # tell of trust; if it were more, those of one mask must do.
 _TRUST_SHARE = 0.1
 # Share of a budget that must be left after training for the rest to be done in full.
-_LEISURE = 0.45
+_LEISURE = 0.5
 
 
 @dataclass(frozen=True)
