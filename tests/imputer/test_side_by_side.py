@@ -75,7 +75,7 @@ def test_networks_side_by_side_share_their_guesses(at_once, x, monkeypatch, n_ne
 
 @pytest.mark.parametrize(
     ("budget", "left", "told"),
-    [(None, math.inf, [1.5, 0.5]), (60, 37.0, [1.5, 0.5]), (60, 35.0, [1.0, 1.0])],
+    [(None, math.inf, [1.5, 0.5]), (60, 31.0, [1.5, 0.5]), (60, 29.0, [1.0, 1.0])],
 )
 def test_networks_count_as_held_out_rows_say_where_there_is_time(
     x, monkeypatch, budget, left, told
@@ -93,7 +93,7 @@ def test_networks_count_as_held_out_rows_say_where_there_is_time(
 
 @pytest.mark.parametrize(
     ("left", "n_trees", "calm"),
-    [(math.inf, 2, True), (37.0, 2, True), (35.0, 2, False), (35.0, 0, True)],
+    [(math.inf, 2, True), (31.0, 2, True), (29.0, 2, False), (29.0, 0, True)],
 )
 def test_trees_have_the_last_of_a_budget_to_themselves(
     x, monkeypatch, left, n_trees, calm

@@ -23,8 +23,8 @@ _MIN_TURNS = 6
 _MAX_ROWS = 20_000
 # In a hurry so many rows tell what filling takes, which may be this share of the time;
 # trees of fewer rows than these are not worth it.
-_TIMED_ROWS = 512
-_FILLING_SHARE = 0.45
+_TIMED_ROWS = 4_096
+_FILLING_SHARE = 0.6
 _LEAST_ROWS = 200
 _LEAF_ROWS = 2
 # Beyond this many columns each has fewer trees, so that all have as many together.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -116,8 +115,6 @@ class Hearing:
         only: Tensor | None = None,
     ) -> list[ColumnTrees]:
         """Grow a part of the trees from rows that are filled so, in the time left."""
-        # With leisure all of them: guesses at the time that they take are careful.
-        left = _GROWING_SHARE * self.seconds_left() if self.hurried else math.inf
         return fit_trees(
             x,
             observed,
@@ -127,7 +124,7 @@ class Hearing:
             n_trees=-(-self.settings.values["n_trees"] // part),
             n_jobs=self.n_threads,
             rng=np.random.default_rng(self.seed),
-            max_seconds=left,
+            max_seconds=_GROWING_SHARE * self.seconds_left(),
             only=only,
         )
 
