@@ -6,6 +6,8 @@ import pytest
 
 from macfm.table import TableEncoder, TableSchema, as_table
 
+# One of the columns holds an outlier, and the schema points it out.
+pytestmark = pytest.mark.filterwarnings("ignore:.*a thousand times as far:UserWarning")
 N = 400
 
 
