@@ -50,6 +50,8 @@ COLUMNS = (10, 50, 100, 200, 500)
 # Draws of so many rows, and what decides whether they are in bfloat16.
 DRAWN_ROWS, N_DRAWS = 4_000, 20
 BFLOAT16 = "macfm.imputer._filler.multiplies_bfloat16"
+# A model that is read without them.
+NO_TREES = {"n_trees": 0}
 # Tables that are small: rows and columns.
 SMALL = ((60, 8), (100, 14), (200, 3), (200, 20))
 # Side of the matrices whose product tells what a device can do.
@@ -161,10 +163,11 @@ def million_part(options: argparse.Namespace) -> list[dict[str, Any]]:
 def calls_part(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Time calls of models fitted on few and on many rows of 16 columns."""
     found = []
-    for n, preset in ((1_000, "default"), (6_000, "fast"), (6_000, "default")):
+    kinds = [(1_000, {}), (6_000, {"preset": "fast"}), (6_000, {}), (6_000, NO_TREES)]
+    for n, asked in kinds:
         table = make_table(n, 16)
         # Speed of a call does not depend on how long the training was.
-        imputer = make_imputer(options.device, preset=preset, max_steps=100).fit(table)
+        imputer = make_imputer(options.device, max_steps=100, **asked).fit(table)
         many = np.tile(table, (20_000 // n + 1, 1))[:20_000]
         call, device = imputer.transform, options.device
         one = seconds(call, table[:1], device=device, repeats=20)
@@ -176,7 +179,8 @@ def calls_part(options: argparse.Namespace) -> list[dict[str, Any]]:
             finely = seconds(draw, few, device=device, repeats=3)
         told = {
             "rows fitted": n,
-            "preset": preset,
+            "preset": asked.get("preset", "default"),
+            "trees a column": imputer.settings_["n_trees"],
             "one row, ms": round(1e3 * one, 1),
             "rows a second": round(len(many) / all_rows),
             f"{N_DRAWS} draws of {DRAWN_ROWS:,} rows, s": round(drawing, 2),
