@@ -45,9 +45,16 @@ def test_amounts_are_pointed_out_in_tables_of_any_size(write, n, blank):
     entries = [write(19.5 + 37.5 * (k % 60)) for k in range(n)]
     column = [" ", *entries] if blank else entries
     [found] = told(column)
-    assert f"holds amounts as text, such as {entries[0]!r}" in found
+    # A text is shown that is no bare number.
+    shown = next(text for text in entries if not text.replace(".", "").isdigit())
+    assert f"holds amounts as text, such as {shown!r}" in found
     assert "write bare numbers" in found
     assert told(column, categorical=["a"]) == []
+
+
+def test_many_blanks_in_front_do_not_hide_amounts():
+    [found] = told([" "] * 3_000 + [f"{k}.5 kg" for k in range(3_000)])
+    assert "such as '0.5 kg'" in found
 
 
 def test_bare_numbers_are_to_be_converted():

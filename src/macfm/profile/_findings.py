@@ -19,6 +19,7 @@ from macfm.table import (
     NUMBER,
     number_mark,
     same_but_for_spelling,
+    shown_amount,
     written_amounts,
 )
 
@@ -242,8 +243,8 @@ def _texts(reading: Reading, columns: list[ColumnProfile]) -> Iterator[Finding]:
             yield Finding(
                 "numbers_as_text",
                 (c.name,),
-                f"{c.name!r} holds amounts as text, such as {values[0]!r}: write bare "
-                "numbers, or each amount counts as a category of its own.",
+                f"{c.name!r} holds amounts as text, such as {shown_amount(values)!r}: "
+                "write bare numbers, or each amount counts as a category of its own.",
             )
         elif (
             c.n_distinct is not None

@@ -28,7 +28,7 @@ from macfm.table._ranks import least_draws, range_places
 from macfm.table._schema import TableSchema, check_columns, retype_empty
 from macfm.table._settle import Wishes, is_mask, read_wishes
 from macfm.table._tagged import from_tagged, to_tagged
-from macfm.table._written import written_amounts
+from macfm.table._written import shown_amount, written_amounts
 
 __all__ = [
     "FAMILIES",
@@ -61,6 +61,7 @@ __all__ = [
     "retype_empty",
     "same_but_for_spelling",
     "seldom_repeats",
+    "shown_amount",
     "to_tagged",
     "written_amounts",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -74,13 +75,21 @@ def _matched(texts: Iterable[str], pattern: re.Pattern) -> int:
     return sum(bool(pattern.fullmatch(text)) for text in texts)
 
 
+def shown_amount(seen: Iterable[Any]) -> str:
+    """Return a text to show: the first that is no bare number, if there is one."""
+    texts = (text for text in map(str, seen) if text.strip())
+    some = list(islice(texts, _MOST_TEXTS))
+    written = (text for text in some if not NUMBER.fullmatch(text.strip()))
+    return next(written, some[0])
+
+
 def warn_written(name: Hashable, seen: np.ndarray, what: str) -> None:
     """Say that texts are percentages or other amounts."""
-    first = next(text for text in map(str, seen) if text.strip())
-    said = f"column {name!r} holds {what} as text, such as {first!r}, and is taken for "
+    shown = shown_amount(seen)
+    said = f"column {name!r} holds {what} as text, such as {shown!r}, and is taken for "
     if what == "percentages":
         said += "categories; take the sign out to have numbers, or pass {categorical}"
-    elif all(NUMBER.fullmatch(str(text).strip()) for text in seen[:_MOST_TEXTS]):
+    elif NUMBER.fullmatch(shown.strip()):
         said += "categories; convert it (pd.to_numeric), or pass {categorical} if they "
         said += "are codes"
     else:
