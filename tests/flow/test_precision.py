@@ -9,25 +9,22 @@ from macfm.flow import _precision, fast_products, multiplies_bfloat16, tf32
 from macfm.flow._precision import products
 
 
-@pytest.mark.parametrize(("device", "inside"), [("cpu", "highest"), ("cuda", "high")])
-def test_a_gpu_has_less_precision_for_a_while(device, inside):
-    before = torch.get_float32_matmul_precision()
-    with contextlib.suppress(ZeroDivisionError), tf32(torch.device(device)):
-        assert torch.get_float32_matmul_precision() == inside
-        raise ZeroDivisionError
-    assert torch.get_float32_matmul_precision() == before
-
-
 @pytest.mark.parametrize(
-    ("device", "has_it", "inside"),
-    [("cpu", False, "highest"), ("cpu", True, "medium"), ("cuda", True, "high")],
+    ("rounded", "device", "has_it", "inside"),
+    [
+        (tf32, "cpu", True, "highest"),
+        (tf32, "cuda", True, "high"),
+        (fast_products, "cpu", False, "highest"),
+        (fast_products, "cpu", True, "medium"),
+        (fast_products, "cuda", True, "high"),
+    ],
 )
-def test_a_device_rounds_factors_where_that_is_faster(
-    device, has_it, inside, monkeypatch
+def test_a_device_rounds_factors_for_a_while(
+    rounded, device, has_it, inside, monkeypatch
 ):
     monkeypatch.setattr(_precision, "multiplies_bfloat16", lambda device: has_it)
     before = torch.get_float32_matmul_precision()
-    with contextlib.suppress(ZeroDivisionError), fast_products(torch.device(device)):
+    with contextlib.suppress(ZeroDivisionError), rounded(torch.device(device)):
         assert torch.get_float32_matmul_precision() == inside
         raise ZeroDivisionError
     assert torch.get_float32_matmul_precision() == before

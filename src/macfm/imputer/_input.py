@@ -72,19 +72,22 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     """Return a float array; infinities are left to the table, which names a column."""
     if not reset and _as_in_fit(estimator, X):
         return X
-    _refuse_texts(X)
-    return validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=False,
-        ensure_min_samples=1 if reset else 0,
-    )
+    try:
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+            ensure_min_samples=1 if reset else 0,
+        )
+    except ValueError:
+        _refuse_texts(X)
+        raise
 
 
 def _refuse_texts(X: Any) -> None:
-    """Name the column of an array that holds text, which scikit-learn does not."""
+    """Name the column of a refused array that holds text; scikit-learn does not."""
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUST":
         return
     for j in range(X.shape[1]):

@@ -25,7 +25,7 @@ _NEGATIVE_MARKS = frozenset(
 )
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _LIMIT = re.compile(rf"[<>≤≥]=?\s*(?:{NUMBER.pattern})")
-_CODE = re.compile(r"[-+]?0\d.*")  # with zeros in front, such as 007
+CODE = re.compile(r"[-+]?0\d.*")  # with zeros in front, such as 007
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Words in the names of columns whose numbers are names, or have an evident order.
 _NAMING = {
@@ -153,7 +153,7 @@ def amounts_but_for_a_few(seen: np.ndarray) -> bool:
     if not n_numbers > n_others > 0:
         return False
     words = [t for t in texts[~is_number] if not _LIMIT.fullmatch(t.strip())]
-    if len(words) > MOST_CODES or any(_CODE.fullmatch(t) for t in texts[is_number]):
+    if len(words) > MOST_CODES or any(CODE.fullmatch(t) for t in texts[is_number]):
         return False
     return n_numbers > is_number.sum() or any("." in t for t in texts[is_number])
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from macfm._errors import Said
 from macfm._warn import warn_user
-from macfm.table._hints import MOST_CODES, NUMBER
+from macfm.table._hints import CODE, MOST_CODES, NUMBER
 
 _MOST_TEXTS = 2_000
 _LONGEST = 40  # characters: an amount is short
@@ -32,7 +32,6 @@ _AMOUNT = re.compile(
     rf"(?P<unit>{_UNIT})?\)?"
 )
 _PERCENTAGE = re.compile(r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)\s?%")
-_CODE = re.compile(r"[-+]?0\d.*")  # with zeros in front, such as 007
 
 
 def written_amounts(seen: Sequence[Any] | np.ndarray) -> str | None:
@@ -59,7 +58,7 @@ def written_amounts(seen: Sequence[Any] | np.ndarray) -> str | None:
     if _matched(short, _PERCENTAGE) >= 0.9 * len(some):
         return "percentages"
     found = [match for match in map(_AMOUNT.fullmatch, short) if match]
-    if len(found) < 0.9 * len(some) or any(map(_CODE.fullmatch, short)):
+    if len(found) < 0.9 * len(some) or any(map(CODE.fullmatch, short)):
         return None
     kinds = {(match["before"], (match["unit"] or "").strip()) for match in found}
     has_kind = kinds != {(None, "")}
