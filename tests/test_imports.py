@@ -25,12 +25,13 @@ ALLOWED = {
     "_plain": (set(), set()),
     "_renamed": ({"_warn"}, set()),
     "_callable": (set(), set()),
+    "_parallel": (set(), set()),
     "_progress": (set(), {"rich"}),
     "table": (
-        {"_errors", "_warn"},
+        {"_errors", "_parallel", "_warn"},
         {"numpy", "pandas", "polars", "pyarrow", "scipy"},
     ),
-    "flow": (set(), {"numpy", "scipy", "sklearn", "threadpoolctl", "torch"}),
+    "flow": ({"_parallel"}, {"numpy", "scipy", "sklearn", "threadpoolctl", "torch"}),
     "imputer": (
         {
             *("table", "flow", "_errors", "_plain", "_progress", "_replace"),

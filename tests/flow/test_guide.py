@@ -1,5 +1,7 @@
 """The guide is the conditional normal law, at every time and for every mask."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from macfm.flow import (
     NetworkConfig,
     Path,
     SolverConfig,
+    _guide,
     _packed,
     fit_gaussian,
     integrate,
@@ -234,6 +237,28 @@ def test_what_it_says_does_not_depend_on_threads_and_modes(moments, monkeypatch)
         torch.set_num_threads(n_threads)
     for other in said[1:]:
         assert all(map(torch.equal, said[0], other))
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_a_gpus_two_ways_of_solving_agree_with_that_of_a_cpu(monkeypatch, noisy):
+    """Coordinates of all rows, or as many as each misses, in pieces of any size."""
+    d, n, generator = 21, 60, torch.Generator().manual_seed(0)
+    draw = partial(torch.randn, generator=generator, dtype=torch.float64)
+    root = draw(d, 2 * d)
+    precision, s = root @ root.T / d, torch.linspace(0, 1, n).double().unsqueeze(1)
+    m_cond = draw(n, d) < draw(n, 1)
+    m_cond[0], m_cond[1] = True, False
+    right, eps = torch.where(m_cond, 0.0, draw(1, n, d)), draw(1, n, d)
+    asked = precision, right, s, m_cond, eps if noisy else None
+    expected = _guide._solve_packed(*asked)
+    monkeypatch.setattr(_guide, "_COUNT_STEP", 4)
+    for n_cells in (2**24, 4 * d * d):
+        monkeypatch.setattr(_guide, "_CHUNK_CELLS", n_cells)
+        for solve in (_guide._solve_whole, _guide._solve_counted):
+            for found, wanted in zip(solve(*asked), expected, strict=True):
+                unknown = ~m_cond.expand_as(wanted)
+                torch.testing.assert_close(found[unknown], wanted[unknown])
+    assert torch.equal(found[m_cond], torch.ones(int(m_cond.sum())).double())
 
 
 def test_fit_learns_from_the_few_rows_that_hold_a_column():

@@ -509,6 +509,30 @@ def test_floats_are_encoded_at_once_as_one_by_one(dtype, as_array, monkeypatch):
     assert at_once.observed.tobytes() == one_by_one.observed.tobytes()
 
 
+def test_columns_are_encoded_and_decoded_alike_by_any_number_of_threads(monkeypatch):
+    frame = numbers().assign(
+        colour=pd.Categorical(["red", "green", None, "blue", "red", "red"] * 10),
+        day=pd.date_range("2020-01-01", periods=60).where(np.arange(60) % 7 > 0),
+    )
+    encoder, table = fit(frame), as_table(frame)
+    monkeypatch.setattr("macfm.table._encoder._ENOUGH_FOR_THREADS", 0)
+    alone, together = (encoder.encode(table, n_threads=n) for n in (1, 4))
+    assert together.x.tobytes() == alone.x.tobytes()
+    assert together.observed.tobytes() == alone.observed.tobytes()
+    cells, same = (encoder.decode(table, alone.x, n_threads=n) for n in (1, 4))
+    assert list(same) == list(cells)
+    pd.testing.assert_frame_equal(table.write(same), table.write(cells))
+
+
+def test_the_first_column_at_fault_is_named_by_any_number_of_threads(monkeypatch):
+    frame = numbers().assign(colour="red")
+    encoder = fit(frame)
+    frame.loc[3, ["whole", "often"]] = np.inf
+    monkeypatch.setattr("macfm.table._encoder._ENOUGH_FOR_THREADS", 0)
+    with pytest.raises(ValueError, match="column 'whole' holds inf in 1 cell"):
+        encoder.encode(as_table(frame), n_threads=4)
+
+
 def test_an_infinity_among_floats_is_named():
     frame = numbers()
     table = as_table(frame)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from macfm._parallel import side_by_side
 from macfm.flow._middle import middle
 
 # Each row hides its columns one by one, to be found from what the network makes of the
@@ -278,8 +278,8 @@ def _grow(
     # One part a thread: threads that take tree by tree wait for each other.
     size = -(-n_trees // n_jobs)
     parts = [seeds[k : k + size] for k in range(0, n_trees, size)]
-    with ThreadPoolExecutor(n_jobs) as pool:
-        return [tree for grown in pool.map(grow_some, parts) for tree in grown]
+    grown = side_by_side(grow_some, parts, n_threads=n_jobs)
+    return [tree for some in grown for tree in some]
 
 
 def _packed(

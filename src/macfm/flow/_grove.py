@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from macfm._parallel import side_by_side
 from macfm.flow._forest import (
     ColumnTrees,
     Together,
@@ -174,13 +174,7 @@ def _walked(
     def walk(some: slice) -> None:
         ends[some] = _walk(nodes, values, root[some], place[some])
 
-    n_threads = min(torch.get_num_threads(), len(pieces))
-    if n_threads <= 1:
-        for some in pieces:
-            walk(some)
-        return ends
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(walk, pieces))
+    side_by_side(walk, pieces, n_threads=torch.get_num_threads())
     return ends
 
 

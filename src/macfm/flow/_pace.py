@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
 from threadpoolctl import threadpool_limits
+
+from macfm._parallel import side_by_side
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -50,8 +51,7 @@ def in_threads(
     piece must not depend on what others have done. Where several are done at a time,
     each has one thread of torch, in the caller's mode.
     """
-    n_workers = min(n_threads, len(pieces))
-    if n_workers <= 1:
+    if min(n_threads, len(pieces)) <= 1:
         return [work(piece) for piece in pieces]
     before = torch.get_num_threads()
     inference, grad = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
@@ -63,8 +63,7 @@ def in_threads(
     # A thread that is new to torch takes the number that was set last.
     torch.set_num_threads(1)
     try:
-        with ThreadPoolExecutor(n_workers) as pool:
-            return list(pool.map(work_alike, pieces))
+        return side_by_side(work_alike, pieces, n_threads=n_threads)
     finally:
         torch.set_num_threads(before)
 

@@ -130,7 +130,7 @@ class FittedModel:
         Columns of one category, of ordinal ones and of numbers are left out.
         """
         known: Cells = {} if wishes is None else wishes.known(table)
-        encoded = self.encoder.with_cells(self.encoder.encode(table), table, known)
+        encoded = self.encoder.with_cells(self._encode(table), table, known)
         x = self._filled(self.filler(read_out, device), encoded)
         cells = self._cells(table, x, wishes, drawn=False)
         found = {}
@@ -149,10 +149,13 @@ class FittedModel:
         self, table: Table, wishes: Wishes | None, encoded: Encoded | None
     ) -> Encoded:
         """Encode a table unless it is, and what rules tell of its holes."""
-        encoded = self.encoder.encode(table) if encoded is None else encoded
+        encoded = self._encode(table) if encoded is None else encoded
         if wishes is None:
             return encoded
         return self.encoder.with_cells(encoded, table, wishes.known(table))
+
+    def _encode(self, table: Table) -> Encoded:
+        return self.encoder.encode(table, n_threads=torch.get_num_threads())
 
     def _filled(self, filler: Filler | None, encoded: Encoded) -> np.ndarray:
         """Fill encoded rows."""
@@ -167,5 +170,6 @@ class FittedModel:
         self, table: Table, x: np.ndarray, wishes: Wishes | None, *, drawn: bool
     ) -> Cells:
         """Decode filled rows and settle which cells are written with what."""
-        cells = self.encoder.decode(table, x, drawn=drawn)
+        n_threads = torch.get_num_threads()
+        cells = self.encoder.decode(table, x, drawn=drawn, n_threads=n_threads)
         return cells if wishes is None else wishes.settle(table, cells)

@@ -229,9 +229,11 @@ class OneHotCodec(_ScaledCodec):
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
         """Return x of shape (n, n_categories) and what it says, shape (n,)."""
         codes = codes_of(categories_of(self.column), data)
-        known = codes >= 0
         each = (np.eye(len(self.frequencies)) - self.frequencies) / self.scale
-        return np.where(known[:, None], each[codes], 0.0), known
+        # The code of what is not known, -1, takes the last column. Coordinates are
+        # written one after the other, as the encoder wants them.
+        columns = np.pad(each.T, ((0, 0), (0, 1))).astype(np.float32)
+        return columns.take(codes, axis=1, mode="wrap").T, codes >= 0
 
     def probabilities(self, x: np.ndarray) -> np.ndarray:
         """Turn x into probabilities, both of shape (m, n_categories)."""

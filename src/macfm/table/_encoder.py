@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from macfm._errors import ColumnError
+from macfm._parallel import side_by_side
 from macfm.table._categories import (
     BinaryCodec,
     BitsCodec,
@@ -37,6 +38,8 @@ from macfm.table._view import View
 Codec = NumberCodec | OrdinalCodec | BinaryCodec | OneHotCodec | BitsCodec
 
 _ROWS_AT_A_TIME = 8_192
+# With fewer numbers than this threads are not worth their start.
+_ENOUGH_FOR_THREADS = 2**18
 # What was observed is never called impossible, whatever the network says: no category
 # has less than this part of its share of the observed cells.
 _LEAST_SHARE = 0.05
@@ -140,22 +143,30 @@ class TableEncoder:
                 codecs.append(_codec_type(column).fit(column, data))
         return cls(schema, codecs)
 
-    def encode(self, table: Table) -> Encoded:
-        """Encode each row by itself.
+    def encode(self, table: Table, *, n_threads: int = 1) -> Encoded:
+        """Encode each row by itself, columns side by side.
 
         A category not seen in fit leaves its coordinates unobserved.
         """
         check_columns(self.schema, table)
-        x = np.zeros((table.n_rows, self.d), dtype=np.float32)
-        observed = np.zeros((table.n_rows, self.d), dtype=bool)
+        # What columns write lies together, whatever others write at the time.
+        x = np.zeros((self.d, table.n_rows), dtype=np.float32)
+        observed = np.zeros((self.d, table.n_rows), dtype=bool)
         alike = self._encode_alike(table, x, observed)
-        for j, _, codec, place in self._modelled():
-            if j in alike:
-                continue
-            data = _checked(codec.column, table.column(j))
-            x[:, place], known = codec.encode(data)
-            observed[:, place] = known[:, None]
-        return Encoded(x, observed)
+
+        def encode(one: tuple[int, Codec, slice]) -> None:
+            j, codec, place = one
+            values, known = codec.encode(_checked(codec.column, table.column(j)))
+            x[place], observed[place] = values.T, known
+
+        modelled = self._modelled()
+        others = [(j, codec, at) for j, _, codec, at in modelled if j not in alike]
+        side_by_side(encode, others, n_threads=self._threads(table, n_threads))
+        return Encoded(np.ascontiguousarray(x.T), np.ascontiguousarray(observed.T))
+
+    def _threads(self, table: Table, most: int) -> int:
+        """Return how many threads pay for a table."""
+        return most if table.n_rows * self.d >= _ENOUGH_FOR_THREADS else 1
 
     def with_cells(self, encoded: Encoded, table: Table, cells: Cells) -> Encoded:
         """Return encoded rows in which some missing cells are known as well."""
@@ -187,8 +198,8 @@ class TableEncoder:
             if np.isinf(values).any():
                 return ()  # the column at fault will be named
             known = table.observed[some, positions]
-            x[some, places] = np.where(known, transform.forward(values), 0.0)
-            observed[some, places] = known
+            x[places, some] = np.where(known, transform.forward(values), 0.0).T
+            observed[places, some] = known.T
         return frozenset(positions)
 
     @cached_property
@@ -215,27 +226,35 @@ class TableEncoder:
         """
         return table.write(self.decode(table, x, drawn=drawn))
 
-    def decode(self, table: Table, x: np.ndarray, *, drawn: bool = False) -> Cells:
+    def decode(
+        self, table: Table, x: np.ndarray, *, drawn: bool = False, n_threads: int = 1
+    ) -> Cells:
         """Return what the missing cells are filled with, for `Table.write`.
 
-        The parameters are those of `complete`.
+        The parameters are those of `complete`, and `n_threads` those that columns may
+        take side by side.
         """
         check_columns(self.schema, table)
         x = self._checked_x(x, table.n_rows)
         by_position = {j: (codec, place) for j, _, codec, place in self._modelled()}
-        cells = {}
-        for j, column in enumerate(self.schema.columns):
+        is_whole = np.all(table.observed, axis=0).tolist()
+
+        def decode(j: int) -> tuple[np.ndarray, np.ndarray, ColumnData]:
+            column = self.schema.columns[j]
             rows = np.flatnonzero(~table.observed[:, j])
-            if not column.impute or not len(rows):
-                continue
             target = adopt(column, _checked(column, table.column(j)))
             if j in by_position:
                 codec, place = by_position[j]
                 values = _decode(codec, x[rows, place], target, drawn=drawn)
             else:
                 values = values_for(categories_of(column), target)[np.zeros_like(rows)]
-            cells[j] = (rows, values, target)
-        return cells
+            return rows, values, target
+
+        columns = enumerate(self.schema.columns)
+        filled = [j for j, column in columns if column.impute and not is_whole[j]]
+        n_threads = self._threads(table, n_threads)
+        decoded = side_by_side(decode, filled, n_threads=n_threads)
+        return dict(zip(filled, decoded, strict=True))
 
     def category_probabilities(self, x: np.ndarray, name: Hashable) -> np.ndarray:
         """Probabilities of the categories of one column, from x of shape (n, d).
