@@ -170,6 +170,5 @@ class FittedModel:
         self, table: Table, x: np.ndarray, wishes: Wishes | None, *, drawn: bool
     ) -> Cells:
         """Decode filled rows and settle which cells are written with what."""
-        n_threads = torch.get_num_threads()
-        cells = self.encoder.decode(table, x, drawn=drawn, n_threads=n_threads)
+        cells = self.encoder.decode(table, x, drawn=drawn)
         return cells if wishes is None else wishes.settle(table, cells)

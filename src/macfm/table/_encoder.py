@@ -38,8 +38,10 @@ from macfm.table._view import View
 Codec = NumberCodec | OrdinalCodec | BinaryCodec | OneHotCodec | BitsCodec
 
 _ROWS_AT_A_TIME = 8_192
-# With fewer numbers than this threads are not worth their start.
+# With fewer numbers than this threads are not worth their start, and more threads than
+# this wait for each other's Python.
 _ENOUGH_FOR_THREADS = 2**18
+_MOST_THREADS = 4
 # What was observed is never called impossible, whatever the network says: no category
 # has less than this part of its share of the observed cells.
 _LEAST_SHARE = 0.05
@@ -161,12 +163,9 @@ class TableEncoder:
 
         modelled = self._modelled()
         others = [(j, codec, at) for j, _, codec, at in modelled if j not in alike]
-        side_by_side(encode, others, n_threads=self._threads(table, n_threads))
+        most = _MOST_THREADS if x.size >= _ENOUGH_FOR_THREADS else 1
+        side_by_side(encode, others, n_threads=min(n_threads, most))
         return Encoded(np.ascontiguousarray(x.T), np.ascontiguousarray(observed.T))
-
-    def _threads(self, table: Table, most: int) -> int:
-        """Return how many threads pay for a table."""
-        return most if table.n_rows * self.d >= _ENOUGH_FOR_THREADS else 1
 
     def with_cells(self, encoded: Encoded, table: Table, cells: Cells) -> Encoded:
         """Return encoded rows in which some missing cells are known as well."""
@@ -226,35 +225,27 @@ class TableEncoder:
         """
         return table.write(self.decode(table, x, drawn=drawn))
 
-    def decode(
-        self, table: Table, x: np.ndarray, *, drawn: bool = False, n_threads: int = 1
-    ) -> Cells:
+    def decode(self, table: Table, x: np.ndarray, *, drawn: bool = False) -> Cells:
         """Return what the missing cells are filled with, for `Table.write`.
 
-        The parameters are those of `complete`, and `n_threads` those that columns may
-        take side by side.
+        The parameters are those of `complete`.
         """
         check_columns(self.schema, table)
         x = self._checked_x(x, table.n_rows)
         by_position = {j: (codec, place) for j, _, codec, place in self._modelled()}
-        is_whole = np.all(table.observed, axis=0).tolist()
-
-        def decode(j: int) -> tuple[np.ndarray, np.ndarray, ColumnData]:
-            column = self.schema.columns[j]
+        cells = {}
+        for j, column in enumerate(self.schema.columns):
             rows = np.flatnonzero(~table.observed[:, j])
+            if not column.impute or not len(rows):
+                continue
             target = adopt(column, _checked(column, table.column(j)))
             if j in by_position:
                 codec, place = by_position[j]
                 values = _decode(codec, x[rows, place], target, drawn=drawn)
             else:
                 values = values_for(categories_of(column), target)[np.zeros_like(rows)]
-            return rows, values, target
-
-        columns = enumerate(self.schema.columns)
-        filled = [j for j, column in columns if column.impute and not is_whole[j]]
-        n_threads = self._threads(table, n_threads)
-        decoded = side_by_side(decode, filled, n_threads=n_threads)
-        return dict(zip(filled, decoded, strict=True))
+            cells[j] = (rows, values, target)
+        return cells
 
     def category_probabilities(self, x: np.ndarray, name: Hashable) -> np.ndarray:
         """Probabilities of the categories of one column, from x of shape (n, d).

@@ -7,10 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from macfm.table._atoms import AtomCodec, offsets_of, shares_of
+from macfm.table._calendar import Calendar
 from macfm.table._column import ColumnData, ColumnSchema
 from macfm.table._limits import Limit, fold, squeeze
 from macfm.table._often import Often, decimals_of
-from macfm.table._ticks import NANOSECONDS, advance, before, distance, join, snap, split
+from macfm.table._ticks import (
+    NANOSECONDS,
+    advance,
+    before,
+    distance,
+    join,
+    midnights,
+    snap,
+    split,
+    wall_days,
+)
 from macfm.table._transform import SCORE, TRANSFORM_ARRAYS, NumericTransform
 
 _SAFE = 2**62  # sums of two such integers fit into int64
@@ -40,6 +51,8 @@ class NumberCodec:
     often: Often | None = None
     #: To how many decimals draws are rounded; 0 if they are not.
     decimals: int = 0
+    #: The days that dates keep to, if they do.
+    calendar: Calendar | None = None
 
     @classmethod
     def fit(cls, column: ColumnSchema, data: ColumnData) -> NumberCodec:
@@ -58,7 +71,8 @@ class NumberCodec:
         # A limit of detection is often written with more decimals than what it limits.
         others = seen[~np.isin(seen, atoms.offsets)]
         decimals = decimals_of(others) if column.kind == "numeric" else 0
-        return cls(column, origin, transform, atoms, limits, score, often, decimals)
+        written = often, decimals, _calendar_of(column, data)
+        return cls(column, origin, transform, atoms, limits, score, *written)
 
     def encode(self, data: ColumnData) -> tuple[np.ndarray, np.ndarray]:
         """Return x of shape (n, width) and the flag of what it says, shape (n,)."""
@@ -138,15 +152,24 @@ class NumberCodec:
         return values
 
     def _times(self, offset: np.ndarray, target: ColumnData) -> np.ndarray:
-        """Round to the granule of fit or the unit of the target, then clip."""
+        """Round to the granule of fit or the unit of the target, then clip.
+
+        Dates move to the nearest day that the column keeps to.
+        """
         column = self.column
         assert column.unit is not None
         assert target.unit is not None
         unit = max(column.unit, target.unit, key=NANOSECONDS.__getitem__)
         points = snap(*advance(self.origin, offset), unit, column.tz, "nearest")
-        lo, hi = column.bounds or (None, None)
-        if lo is not None or hi is not None:
-            points = _clip(points, *_snapped_bounds(lo, hi, unit, column.tz))
+        if self.calendar is not None:
+            days = self.calendar.nearest(wall_days(points[0], column.tz))
+            points = midnights(days, column.tz), points[1]
+        if column.bounds is not None:
+            lo, hi = column.bounds
+            lo, hi = _snapped_bounds(lo, hi, unit, column.tz)
+            if self.calendar is not None:
+                lo, hi = _bounds_on(self.calendar, lo, hi, column.tz)
+            points = _clip(points, lo, hi)
         return join(*points, target.unit, target.limits)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -163,6 +186,8 @@ class NumberCodec:
             told["often"] = self.often.offsets
         if self.decimals:
             told["decimals"] = np.array(self.decimals, dtype=np.int64)
+        if self.calendar is not None:
+            told["calendar"] = self.calendar.to_array()
         return told | limits | shares
 
     @classmethod
@@ -186,8 +211,20 @@ class NumberCodec:
         often = None
         if "often" in arrays:
             often = Often.make(arrays["often"], transform)
-        decimals = int(arrays.get("decimals", 0))
-        return cls(column, origin, transform, atoms, limits, score, often, decimals)
+        calendar = None
+        if "calendar" in arrays:
+            calendar = Calendar.from_array(arrays["calendar"])
+        written = often, int(arrays.get("decimals", 0)), calendar
+        return cls(column, origin, transform, atoms, limits, score, *written)
+
+
+def _calendar_of(column: ColumnSchema, data: ColumnData) -> Calendar | None:
+    """Find the days that observed dates keep to."""
+    if column.kind != "datetime" or column.unit != "D":
+        return None
+    assert data.unit is not None
+    seconds, _ = split(data.seen, data.unit)
+    return Calendar.fit(wall_days(seconds, column.tz))
 
 
 def _ends(column: ColumnSchema, origin: int) -> dict[int, float]:
@@ -279,6 +316,19 @@ def _snapped_bounds(
     if first is not None and last is not None and first > last:
         return lo, hi
     return first, last
+
+
+def _bounds_on(
+    calendar: Calendar, lo: int | None, hi: int | None, tz: str | None
+) -> tuple[int | None, int | None]:
+    """Narrow bounds, between which observed days lie, to days of a calendar."""
+    if lo is not None:
+        _, after = calendar.around(wall_days(np.array([lo // 10**9]), tz) - 1)
+        lo = int(midnights(after, tz)[0]) * 10**9
+    if hi is not None:
+        until, _ = calendar.around(wall_days(np.array([hi // 10**9]), tz))
+        hi = int(midnights(until, tz)[0]) * 10**9
+    return lo, hi
 
 
 def _clip(

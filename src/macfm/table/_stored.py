@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from macfm.table._atoms import MAX_ATOMS
+from macfm.table._calendar import Calendar
 from macfm.table._categories import category_key
 from macfm.table._column import FAMILIES, KINDS, ColumnSchema, categories_of
 from macfm.table._often import MAX_DECIMALS
@@ -201,7 +202,8 @@ def _check_limits(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> set
 
 def _check_written(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> set[str]:
     """Check how draws are written and return its names; either may be left out."""
-    names = set() if column.kind == "ordinal" else {"often", "decimals"} & set(arrays)
+    own = {"often", "decimals", "calendar"}
+    names = set() if column.kind == "ordinal" else own & set(arrays)
     if "often" in names:
         often = _array(arrays, "often", np.float64, 1)
         _need(len(often) and (np.diff(often) > 0).all(), "often")
@@ -209,6 +211,11 @@ def _check_written(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> se
         _need(column.kind == "numeric", "decimals")
         decimals = _array(arrays, "decimals", np.int64, 0)
         _need(1 <= decimals <= MAX_DECIMALS, "decimals")
+    if "calendar" in names:
+        _need(column.kind == "datetime" and column.unit == "D", "calendar")
+        told = _array(arrays, "calendar", np.int64, 1)
+        _need(len(told) == 3, "calendar")
+        Calendar.from_array(told)
     return names
 
 

@@ -76,6 +76,8 @@ def _number_facts(
         learned.append("one of its values, near the median")
     if column.atoms:
         learned.append("values that it often repeats, and how often")
+    if codec.calendar is not None:
+        learned.append("the days of a month or of a week that its dates keep to")
     return facts, learned
 
 

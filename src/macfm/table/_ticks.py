@@ -21,6 +21,7 @@ NANOSECONDS = {
     "ns": 1,
 }
 _SECOND = 10**9
+_DAY = 86_400  # seconds
 _INT64_MAX = 2**63 - 1
 _ZONE_RANGE = (-62_135_424_000, 253_402_128_000)  # two days inside years 1 to 9999
 _FAR = float(2**61)  # seconds; no unit reaches further
@@ -150,6 +151,17 @@ def _from_wall(
     exists = _utc_offset(moved, tz) == offset_there
     other = np.where(exists, moved, np.maximum(same, moved))
     return np.where((same + offset_there) % step == 0, same, other)
+
+
+def wall_days(seconds: np.ndarray, tz: str | None) -> np.ndarray:
+    """Return the days since the epoch of points in UTC, on the clock of ``tz``."""
+    return (seconds + _utc_offset(seconds, tz)) // _DAY
+
+
+def midnights(days: np.ndarray, tz: str | None) -> np.ndarray:
+    """Return the seconds in UTC at which days begin on the clock of ``tz``."""
+    wall = days * _DAY
+    return _from_wall(wall, _utc_offset(wall, tz), tz, _DAY)
 
 
 def zone_name(tz: dt.tzinfo | str | None) -> str | None:

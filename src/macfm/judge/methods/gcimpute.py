@@ -22,9 +22,10 @@ class GCImpute(Method):
     It knows continuous and ordinal columns and tells them apart itself, by the share of
     the most frequent value. Indicators of categories make its correlation singular, so
     that a category column enters as an ordinal one, its most frequent category in the
-    middle of the order and the rarest at its ends. Fractions that often repeat one
-    value, such as a duration that is mostly 0, it takes for truncated and then refuses;
-    they enter as ordinal too, by the rank of their values.
+    middle of the order and the rarest at its ends. Of numbers that often repeat one
+    value, such as a duration that is mostly 0, it refuses fractions, and whole ones
+    that were not there in fit; they enter as ordinal too, by the rank of the nearest
+    value that was.
     """
 
     name: ClassVar[str] = "gcimpute"
@@ -52,7 +53,7 @@ class GCImpute(Method):
         self.levels_ = {
             j: np.unique(train[column.name].dropna().to_numpy(dtype=float))
             for j, column in enumerate(self.code_.columns)
-            if column.is_numeric and self._is_ordinal_fraction(train[column.name])
+            if column.is_numeric and self._is_ordinal(train[column.name])
         }
         values = self._values(train)
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
@@ -96,16 +97,14 @@ class GCImpute(Method):
             values[seen, j] = np.argsort(order)[values[seen, j].astype(int)]
         for j, levels in self.levels_.items():
             seen = ~np.isnan(values[:, j])
-            places = np.searchsorted(levels, values[seen, j])
-            known = np.isin(values[seen, j], levels)
-            values[seen, j] = np.where(known, places, places - 0.5)
+            between = (levels[1:] + levels[:-1]) / 2
+            values[seen, j] = np.searchsorted(between, values[seen, j])
         return values
 
-    def _is_ordinal_fraction(self, column: pd.Series) -> bool:
-        """Whether numbers that are not whole often repeat one value."""
+    def _is_ordinal(self, column: pd.Series) -> bool:
+        """Whether numbers often repeat one value."""
         shares = column.value_counts(normalize=True)
-        fractions = not (column.dropna() % 1 == 0).all()
-        return fractions and shares.iloc[0] > self.settings["min_ord_ratio"]
+        return shares.iloc[0] > self.settings["min_ord_ratio"]
 
     def _complete(
         self, table: pd.DataFrame, values: np.ndarray, filled: np.ndarray
