@@ -16,7 +16,7 @@ def side_by_side(
     """Do pieces of work, up to so many at a time, each in a thread of its own.
 
     A piece must not depend on what others have done. Of several that fail the first one
-    is told.
+    is told, when all have ended.
 
     Examples
     --------

@@ -45,6 +45,25 @@ def test_a_rule_is_found_from_some_days_and_gives_the_nearest_of_all(rule):
     assert Calendar.from_array(calendar.to_array()) == calendar
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_draws_are_spread_over_the_days_of_a_week_and_of_months_are_the_nearest(rule):
+    allowed = number(DAYS[RULES[rule]])
+    calendar = Calendar.fit(allowed)
+    moments = np.arange(1000, 1000 + 7 * 140, 1 / 16) + 1 / 32 + allowed[0]
+    found = calendar.evenly(moments)
+    rounded = np.rint(moments).astype(int)
+    if calendar.step:
+        np.testing.assert_array_equal(found, calendar.nearest(rounded))
+        return
+    assert np.isin(found, allowed).all()
+    kept = np.isin(rounded, allowed)
+    np.testing.assert_array_equal(found[kept], rounded[kept])
+    assert np.abs(found - moments).max() < 7
+    shares = np.bincount(found % 7, minlength=7) / len(found)
+    shares = shares[shares > 0]
+    np.testing.assert_allclose(shares, 1 / len(shares), atol=0.02)
+
+
 def test_chance_is_no_rule():
     """Of tables of random days hardly any is taken for one with a rule."""
     rng = np.random.default_rng(0)
@@ -113,6 +132,42 @@ def test_within_bounds_there_are_its_days_alone(tz, bounds):
         assert (filled.dt.day == 1).all()
         assert lo is None or (filled >= lo).all()
         assert hi is None or (filled <= hi).all()
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        ("2019-02-05", "2019-02-20"),
+        ("2030-02-05 08:00", "2030-02-05 12:00"),
+        ("2019-02-01 08:00", "2019-02-01 12:00"),
+    ],
+)
+def test_bounds_between_which_it_has_no_day_hold(bounds):
+    frame = monthly()
+    with pytest.warns(UserWarning, match="outside"):
+        schema = TableSchema.infer(as_table(frame), bounds={"billed": bounds})
+    table = as_table(frame)
+    encoder = TableEncoder.fit(table, schema)
+    x = encoder.encode(table).x
+    for drawn in (False, True):
+        filled = encoder.complete(table, x, drawn=drawn)["billed"][::5]
+        assert filled.between(*map(pd.Timestamp, bounds)).all()
+
+
+def test_a_bound_at_the_first_of_two_midnights_holds():
+    """In Amman the clock showed midnight twice on 28 October 2016."""
+    fridays = pd.date_range("2016-04-08", "2016-10-28", freq="W-FRI")
+    summer = np.ones(len(fridays), dtype=bool)
+    frame = pd.DataFrame({"day": fridays.tz_localize("Asia/Amman", ambiguous=summer)})
+    first = frame["day"].iloc[-1]
+    assert str(first) == "2016-10-28 00:00:00+03:00"
+    frame.loc[::9, "day"] = pd.NaT
+    table = as_table(frame)
+    encoder = TableEncoder.fit(
+        table, TableSchema.infer(table, bounds={"day": (None, first)})
+    )
+    late = encoder.encode(table).x + np.float32(9)
+    assert (encoder.complete(table, late)["day"] <= first).all()
 
 
 def test_times_of_a_day_and_durations_have_no_calendar():

@@ -94,6 +94,30 @@ class Calendar:
         before, after = self.around(days)
         return np.where(days - before <= after - days, before, after)
 
+    def evenly(self, moments: np.ndarray) -> np.ndarray:
+        """Move draws, in days since the epoch, to days that follow it, shape (n,).
+
+        Of a week, what lies on other days goes to each of its days alike: were it to go
+        to the nearest, draws of working days would mostly be Mondays and Fridays.
+        """
+        days = np.rint(moments).astype(np.int64)
+        n_days = self.day.bit_count()
+        if self.step or n_days == 1:
+            return self.nearest(days)
+        before, after = self.around(days)
+        apart = np.maximum(after - before - 1, 1)
+        turn = ((moments - before - 0.5) / apart * n_days).astype(np.int64)
+        turn = turn.clip(0, n_days - 1)
+        n_back = (n_days + 1) // 2
+        is_back = turn < n_back
+        moved = np.where(is_back, before, after)
+        further = np.where(is_back, turn, n_days - 1 - turn)
+        for step in range(1, n_back):
+            earlier, later = self.around(moved - 1)[0], self.around(moved)[1]
+            next_one = np.where(is_back, earlier, later)
+            moved = np.where(further >= step, next_one, moved)
+        return np.where(before == days, days, moved)
+
     def around(self, days: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the last days that follow it up to some days, and the next ones."""
         if self.step:

@@ -152,8 +152,9 @@ class TableEncoder:
         """
         check_columns(self.schema, table)
         # What columns write lies together, whatever others write at the time.
-        x = np.zeros((self.d, table.n_rows), dtype=np.float32)
-        observed = np.zeros((self.d, table.n_rows), dtype=bool)
+        n_rows = len(table.observed)  # looked up once, before threads ask for it
+        x = np.zeros((self.d, n_rows), dtype=np.float32)
+        observed = np.zeros((self.d, n_rows), dtype=bool)
         alike = self._encode_alike(table, x, observed)
 
         def encode(one: tuple[int, Codec, slice]) -> None:

@@ -120,7 +120,7 @@ class NumberCodec:
             offset = self._as_seen(offset, x[:, 0])
         offset = self.atoms.restore(offset, x[:, : self.flags.stop])
         if self.column.role == "time":
-            return self._times(offset, target)
+            return self._times(offset, target, drawn=drawn)
         lo, hi = self.column.bounds or (None, None)
         if self.column.kind == "numeric" and target.family == "float":
             assert target.float_type is not None
@@ -151,7 +151,9 @@ class NumberCodec:
                 values = np.where(values == limit.end, inside, values)
         return values
 
-    def _times(self, offset: np.ndarray, target: ColumnData) -> np.ndarray:
+    def _times(
+        self, offset: np.ndarray, target: ColumnData, *, drawn: bool
+    ) -> np.ndarray:
         """Round to the granule of fit or the unit of the target, then clip.
 
         Dates move to the nearest day that the column keeps to.
@@ -160,9 +162,12 @@ class NumberCodec:
         assert column.unit is not None
         assert target.unit is not None
         unit = max(column.unit, target.unit, key=NANOSECONDS.__getitem__)
-        points = snap(*advance(self.origin, offset), unit, column.tz, "nearest")
+        exact = advance(self.origin, offset)
+        points = snap(*exact, unit, column.tz, "nearest")
         if self.calendar is not None:
-            days = self.calendar.nearest(wall_days(points[0], column.tz))
+            days = self.calendar.nearest(_days(points[0], column.tz))
+            if drawn:
+                days = self.calendar.evenly(wall_days(exact[0], column.tz))
             points = midnights(days, column.tz), points[1]
         if column.bounds is not None:
             lo, hi = column.bounds
@@ -224,7 +229,12 @@ def _calendar_of(column: ColumnSchema, data: ColumnData) -> Calendar | None:
         return None
     assert data.unit is not None
     seconds, _ = split(data.seen, data.unit)
-    return Calendar.fit(wall_days(seconds, column.tz))
+    return Calendar.fit(_days(seconds, column.tz))
+
+
+def _days(seconds: np.ndarray, tz: str | None) -> np.ndarray:
+    """Return the days since the epoch on which points in UTC lie, int64."""
+    return np.floor(wall_days(seconds, tz)).astype(np.int64)
 
 
 def _ends(column: ColumnSchema, origin: int) -> dict[int, float]:
@@ -321,14 +331,17 @@ def _snapped_bounds(
 def _bounds_on(
     calendar: Calendar, lo: int | None, hi: int | None, tz: str | None
 ) -> tuple[int | None, int | None]:
-    """Narrow bounds, between which observed days lie, to days of a calendar."""
+    """Narrow bounds to days of a calendar, unless none lies between them."""
+    first, last = lo, hi
     if lo is not None:
-        _, after = calendar.around(wall_days(np.array([lo // 10**9]), tz) - 1)
-        lo = int(midnights(after, tz)[0]) * 10**9
+        _, after = calendar.around(_days(np.array([lo // 10**9]) - 1, tz))
+        first = max(int(midnights(after, tz)[0]) * 10**9, lo)
     if hi is not None:
-        until, _ = calendar.around(wall_days(np.array([hi // 10**9]), tz))
-        hi = int(midnights(until, tz)[0]) * 10**9
-    return lo, hi
+        until, _ = calendar.around(_days(np.array([hi // 10**9]), tz))
+        last = min(int(midnights(until, tz)[0]) * 10**9, hi)
+    if first is not None and last is not None and first > last:
+        return lo, hi
+    return first, last
 
 
 def _clip(

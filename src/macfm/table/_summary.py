@@ -77,7 +77,7 @@ def _number_facts(
     if column.atoms:
         learned.append("values that it often repeats, and how often")
     if codec.calendar is not None:
-        learned.append("the days of a month or of a week that its dates keep to")
+        learned.append("the days of a year, a month or a week that its dates keep to")
     return facts, learned
 
 

@@ -154,8 +154,8 @@ def _from_wall(
 
 
 def wall_days(seconds: np.ndarray, tz: str | None) -> np.ndarray:
-    """Return the days since the epoch of points in UTC, on the clock of ``tz``."""
-    return (seconds + _utc_offset(seconds, tz)) // _DAY
+    """Return points in UTC as days since the epoch on the clock of ``tz``, float64."""
+    return (seconds + _utc_offset(seconds, tz)) / _DAY
 
 
 def midnights(days: np.ndarray, tz: str | None) -> np.ndarray:

@@ -104,7 +104,7 @@ class GCImpute(Method):
     def _is_ordinal(self, column: pd.Series) -> bool:
         """Whether numbers often repeat one value."""
         shares = column.value_counts(normalize=True)
-        return shares.iloc[0] > self.settings["min_ord_ratio"]
+        return shares.iloc[0] >= self.settings["min_ord_ratio"]
 
     def _complete(
         self, table: pd.DataFrame, values: np.ndarray, filled: np.ndarray
