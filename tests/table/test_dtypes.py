@@ -411,3 +411,17 @@ def test_na_and_nan_are_both_missing_in_nullable_floats():
     filled = fit(frame).complete(table, np.zeros((4, 1)))
     assert filled["a"].tolist() == [1.0, 2.0, 2.0, 3.0]
     assert filled["a"].dtype == "Float64"
+
+
+@pytest.mark.parametrize("dtype", ["string[pyarrow]", "string[python]"])
+def test_texts_are_read_as_they_are_and_alike_ones_are_one_object(dtype):
+    pytest.importorskip("pyarrow")
+    cells = ["".join(["north", "east"]), None, "".join(["north", "east"]), "", None]
+    table = as_table(pd.DataFrame({"text": pd.Series(cells, dtype=dtype)}))
+    read = table.column(0).values
+    assert read.dtype == object
+    assert read[table.observed[:, 0]].tolist() == ["northeast", "northeast", ""]
+    if dtype == "string[pyarrow]":
+        assert read[0] is read[2]
+    empty = as_table(pd.DataFrame({"text": pd.Series([], dtype=dtype)}))
+    assert empty.column(0).values.tolist() == []

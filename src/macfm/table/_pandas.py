@@ -97,8 +97,7 @@ def read_series(name: Hashable, series: pd.Series, observed: np.ndarray) -> Colu
         return read_arrow(name, _chunks(series), str(dtype), observed)
     data: dict[str, Any] = {"name": name, "dtype": str(dtype), "observed": observed}
     if isinstance(dtype, pd.StringDtype):
-        cells = series.to_numpy(dtype=object, na_value=None)
-        return ColumnData(family="string", values=cells, **data)
+        return ColumnData(family="string", values=_strings(series), **data)
     if isinstance(dtype, pd.DatetimeTZDtype):
         ticks = pd.DatetimeIndex(series).asi8
         # Local time must fit as well, so two days stay free at either end.
@@ -189,6 +188,15 @@ def _read_category(
         listed=inner.values,
         ordered=bool(series.dtype.ordered),
     )
+
+
+def _strings(series: pd.Series) -> np.ndarray:
+    """Return texts as objects, None where missing; what is alike is one object."""
+    if series.dtype.storage != "pyarrow":  # they are objects, and shared, already
+        return series.to_numpy(dtype=object, na_value=None)
+    codes, distinct = series.array.factorize()
+    texts = [*distinct.to_numpy(dtype=object, na_value=None), None]
+    return np.array(texts, dtype=object)[codes]  # the code of a missing one is -1
 
 
 def _chunks(series: pd.Series) -> Any:
