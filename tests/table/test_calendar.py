@@ -76,6 +76,26 @@ def test_chance_is_no_rule():
     assert n_rules == 0
 
 
+@pytest.mark.parametrize(
+    ("rule", "least"),
+    [
+        ("firsts of a month", 6),
+        ("quarters", 8),
+        ("half years", 5),
+        ("years", 4),
+        ("Mondays", 9),
+        ("working days", 51),
+    ],
+)
+def test_a_rule_counts_from_so_many_days_on(rule, least):
+    allowed = number(DAYS[RULES[rule]])
+    found = Calendar.fit(allowed[:least])
+    assert found is not None
+    assert np.isin(found.nearest(number(DAYS)[400:-400]), allowed).all()
+    fewer = Calendar.fit(allowed[: least - 1])
+    assert fewer is None or fewer.step != found.step
+
+
 def test_few_days_are_no_rule_however_often_they_come_back():
     assert Calendar.fit(np.repeat(number(DAYS[DAYS.day == 1][:3]), 500)) is None
 

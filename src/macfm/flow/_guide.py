@@ -190,7 +190,7 @@ def _solve_counted(
 ) -> tuple[Tensor, Tensor]:
     """Work out as many coordinates of a row as it misses, rounded up, for a GPU.
 
-    What a row gets does not depend on how many others miss.
+    What a row gets does not depend on how many others miss, but for rounding.
     """
     n, d = m_cond.shape
     v_s, scale = torch.zeros_like(right), right.new_ones(n, d)

@@ -374,7 +374,7 @@ class MACFMImputer(FittedAttributes):
         table = self._read(X)
         reading |= {
             "wishes": self._wishes(table),
-            "encoded": model.encoder.encode(table),
+            "encoded": model.encode(table),
         }
         draws = model.draw(table, n_draws, **reading)
         return intervals_of(

@@ -68,6 +68,10 @@ class FittedModel:
             device=device,
         )
 
+    def encode(self, table: Table) -> Encoded:
+        """Encode the rows of a table, with as many threads as torch takes."""
+        return self.encoder.encode(table, n_threads=torch.get_num_threads())
+
     def fill(
         self,
         table: Table,
@@ -130,7 +134,7 @@ class FittedModel:
         Columns of one category, of ordinal ones and of numbers are left out.
         """
         known: Cells = {} if wishes is None else wishes.known(table)
-        encoded = self.encoder.with_cells(self._encode(table), table, known)
+        encoded = self.encoder.with_cells(self.encode(table), table, known)
         x = self._filled(self.filler(read_out, device), encoded)
         cells = self._cells(table, x, wishes, drawn=False)
         found = {}
@@ -149,13 +153,10 @@ class FittedModel:
         self, table: Table, wishes: Wishes | None, encoded: Encoded | None
     ) -> Encoded:
         """Encode a table unless it is, and what rules tell of its holes."""
-        encoded = self._encode(table) if encoded is None else encoded
+        encoded = self.encode(table) if encoded is None else encoded
         if wishes is None:
             return encoded
         return self.encoder.with_cells(encoded, table, wishes.known(table))
-
-    def _encode(self, table: Table) -> Encoded:
-        return self.encoder.encode(table, n_threads=torch.get_num_threads())
 
     def _filled(self, filler: Filler | None, encoded: Encoded) -> np.ndarray:
         """Fill encoded rows."""

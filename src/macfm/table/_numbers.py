@@ -21,6 +21,7 @@ from macfm.table._ticks import (
     snap,
     split,
     wall_days,
+    wall_moments,
 )
 from macfm.table._transform import SCORE, TRANSFORM_ARRAYS, NumericTransform
 
@@ -156,7 +157,7 @@ class NumberCodec:
     ) -> np.ndarray:
         """Round to the granule of fit or the unit of the target, then clip.
 
-        Dates move to the nearest day that the column keeps to.
+        Dates move to days that the column keeps to.
         """
         column = self.column
         assert column.unit is not None
@@ -165,9 +166,10 @@ class NumberCodec:
         exact = advance(self.origin, offset)
         points = snap(*exact, unit, column.tz, "nearest")
         if self.calendar is not None:
-            days = self.calendar.nearest(_days(points[0], column.tz))
             if drawn:
-                days = self.calendar.evenly(wall_days(exact[0], column.tz))
+                days = self.calendar.evenly(wall_moments(exact[0], column.tz))
+            else:
+                days = self.calendar.nearest(wall_days(points[0], column.tz))
             points = midnights(days, column.tz), points[1]
         if column.bounds is not None:
             lo, hi = column.bounds
@@ -229,12 +231,7 @@ def _calendar_of(column: ColumnSchema, data: ColumnData) -> Calendar | None:
         return None
     assert data.unit is not None
     seconds, _ = split(data.seen, data.unit)
-    return Calendar.fit(_days(seconds, column.tz))
-
-
-def _days(seconds: np.ndarray, tz: str | None) -> np.ndarray:
-    """Return the days since the epoch on which points in UTC lie, int64."""
-    return np.floor(wall_days(seconds, tz)).astype(np.int64)
+    return Calendar.fit(wall_days(seconds, column.tz))
 
 
 def _ends(column: ColumnSchema, origin: int) -> dict[int, float]:
@@ -334,10 +331,10 @@ def _bounds_on(
     """Narrow bounds to days of a calendar, unless none lies between them."""
     first, last = lo, hi
     if lo is not None:
-        _, after = calendar.around(_days(np.array([lo // 10**9]) - 1, tz))
+        _, after = calendar.around(wall_days(np.array([lo // 10**9]) - 1, tz))
         first = max(int(midnights(after, tz)[0]) * 10**9, lo)
     if hi is not None:
-        until, _ = calendar.around(_days(np.array([hi // 10**9]), tz))
+        until, _ = calendar.around(wall_days(np.array([hi // 10**9]), tz))
         last = min(int(midnights(until, tz)[0]) * 10**9, hi)
     if first is not None and last is not None and first > last:
         return lo, hi

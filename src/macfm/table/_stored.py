@@ -201,7 +201,7 @@ def _check_limits(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> set
 
 
 def _check_written(column: ColumnSchema, arrays: Mapping[str, np.ndarray]) -> set[str]:
-    """Check how draws are written and return its names; either may be left out."""
+    """Check how values are written and return its names; each may be left out."""
     own = {"often", "decimals", "calendar"}
     names = set() if column.kind == "ordinal" else own & set(arrays)
     if "often" in names:

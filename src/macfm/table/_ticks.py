@@ -153,9 +153,14 @@ def _from_wall(
     return np.where((same + offset_there) % step == 0, same, other)
 
 
-def wall_days(seconds: np.ndarray, tz: str | None) -> np.ndarray:
+def wall_moments(seconds: np.ndarray, tz: str | None) -> np.ndarray:
     """Return points in UTC as days since the epoch on the clock of ``tz``, float64."""
     return (seconds + _utc_offset(seconds, tz)) / _DAY
+
+
+def wall_days(seconds: np.ndarray, tz: str | None) -> np.ndarray:
+    """Return the days since the epoch on which points in UTC lie, int64."""
+    return np.floor(wall_moments(seconds, tz)).astype(np.int64)
 
 
 def midnights(days: np.ndarray, tz: str | None) -> np.ndarray:
